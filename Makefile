@@ -1,0 +1,33 @@
+# Each target works on a fresh clone with nothing but Python 3.11+, make and pip.
+PYTHON ?= python3
+BIN := .venv/bin
+DATA ?= ../shared/data
+
+.PHONY: setup demo test lint bench clean
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@
+
+demo: setup
+	$(BIN)/regard demo
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest
+
+bench: setup
+	$(BIN)/python bench/demo.py --json bench/results/demo.json
+	$(BIN)/python bench/startup.py --json bench/results/startup.json
+	$(BIN)/python bench/quality.py --data $(DATA)/multi30k --json bench/results/quality.json
+	$(BIN)/python bench/faults.py --json bench/results/faults.json
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,38 @@
+"""Where numbers are computed: device, threads, seeds. Knows nothing of models."""
+
+import hashlib
+import os
+
+import torch
+
+from regard.errors import ConfigError
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of this name; `auto` takes an accelerator when there is one."""
+    present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if present[kind]))
+    if not present.get(name, False):
+        usable = ", ".join(kind for kind, there in present.items() if there)
+        raise ConfigError(f"device={name} was asked for, but this machine has {usable}; leave --device out to choose")
+    return torch.device(name)
+
+
+def count_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def settle(threads: int) -> None:
+    """Make results repeatable: this many threads, and only operations that always add up in the same order."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what CUDA asks for before it promises an order
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # a debugging aid that costs time on every tensor
+
+
+def derive_seed(*parts: object) -> int:
+    """A seed that is a pure function of these parts, and of nothing else."""
+    digest = hashlib.sha256(repr(parts).encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits

@@ -1,0 +1,83 @@
+"""The torch engine: any device, a cache, finished rows dropped, attention on request. Knows ids, not text."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from regard.generate.search import Hypothesis, beam, greedy
+from regard.model.cache import KeyValueCache
+from regard.model.transformer import EncoderDecoder
+
+TOKENS_PER_BATCH = 2048  # source tokens times beams, padding included
+
+
+class DecoderStep:
+    """A translator as a search sees it: it goes on from a cache, one token a row."""
+
+    def __init__(self, model: EncoderDecoder, source: Tensor, room: int) -> None:
+        """source (B, S)"""
+        self._model = model
+        memory, may_attend = model.encode(source)
+        self._cache: KeyValueCache = model.open_cache(memory, may_attend, room)
+
+    def __call__(self, last: Tensor) -> Tensor:
+        """last (B,) -> logits (B, V)"""
+        hidden = self._model.advance(last[:, None], self._cache)  # (B, 1, D)
+        return self._model.logits(hidden[:, 0])
+
+    def keep(self, rows: Tensor) -> None:
+        """rows (new B,)"""
+        self._cache.keep(rows)
+
+
+@torch.inference_mode()
+def translate_ids(
+    model: EncoderDecoder,
+    sources: Sequence[list[int]],
+    *,
+    end_id: int,
+    beams: int = 1,
+    length_penalty: float = 1.0,
+    n_best: int = 1,
+    max_length: int | None = None,
+    between_batches: Callable[[], None] = lambda: None,
+) -> list[list[Hypothesis]]:
+    """The best translations of each source, in the order of the sources; rows of like length share a batch."""
+    model.eval()
+    device = next(model.parameters()).device
+    answers: list[list[Hypothesis]] = [[] for _ in sources]
+    for indexes in _group([len(ids) for ids in sources], TOKENS_PER_BATCH // beams):
+        between_batches()
+        limits = [max_length or default_limit(len(sources[i])) for i in indexes]
+        source = _pad([sources[i] for i in indexes], model.pad_id).to(device)  # (B, S)
+        step = DecoderStep(model, source, room=max(limits))
+        start = torch.full((len(indexes),), model.pad_id, device=device)  # (B,)
+        if beams == 1 and n_best == 1:
+            found = [[best] for best in greedy(step, start, end_id, limits)]
+        else:
+            found = beam(step, start, end_id, limits, width=max(beams, n_best), length_penalty=length_penalty, n_best=n_best)
+        for index, hypotheses in zip(indexes, found, strict=True):
+            answers[index] = hypotheses
+    return answers
+
+
+def default_limit(source_length: int) -> int:
+    """Most tokens of a translation, the end included: room for any honest one, an end for one that runs away."""
+    return 3 * source_length + 20
+
+
+def _group(lengths: list[int], tokens: int) -> list[list[int]]:
+    """Indexes in groups of like length, longest first, each within the budget of tokens."""
+    groups: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if groups and (len(groups[-1]) + 1) * lengths[groups[-1][0]] <= tokens:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+def _pad(rows: list[list[int]], pad_id: int) -> Tensor:
+    longest = max(map(len, rows))
+    return torch.tensor([row + [pad_id] * (longest - len(row)) for row in rows])

@@ -1,0 +1,1 @@
+"""One step at a time. Knows a step function, not a model."""

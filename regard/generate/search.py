@@ -1,0 +1,135 @@
+"""From a step function to the best sequences: greedy and beam. Knows no network.
+
+Beam search follows CTranslate2's rules, so that both engines find the same: twice as many candidates as beams, a
+finished candidate leaves the beam and the next unfinished one takes its place, a row is done when as many candidates
+have finished as there are beams, and finished ones are ranked by score / length^penalty (the end not counted).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+
+class Step(Protocol):
+    """What a search needs of a model."""
+
+    def __call__(self, last: Tensor) -> Tensor:
+        """The newest id of each row, (B,) -> logits of the next, (B, V)."""
+        ...
+
+    def keep(self, rows: Tensor) -> None:
+        """From now on row i goes on from what row `rows[i]` was. rows (new B,)"""
+        ...
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One answer of a search."""
+
+    ids: list[int]  # without the end
+    score: float  # sum of log-probabilities, the end included
+    is_finished: bool  # False: cut off at its limit
+
+    def rank(self, length_penalty: float) -> float:
+        """Higher is better."""
+        return self.score / max(len(self.ids), 1) ** length_penalty
+
+
+def greedy(step: Step, start: Tensor, end_id: int, limits: Sequence[int]) -> list[Hypothesis]:
+    """The likeliest next token, again and again. start (B,) · limits: most tokens of each row, the end included."""
+    rows = list(range(len(start)))  # which answer each active row belongs to
+    ids: list[list[int]] = [[] for _ in rows]
+    scores = [0.0] * len(rows)
+    is_finished = [False] * len(rows)
+    last = start
+    while rows:
+        log_probs, best = step(last).log_softmax(dim=-1).max(dim=-1)  # (B,), (B,)
+        for row, token, log_prob in zip(rows, best.tolist(), log_probs.tolist(), strict=True):
+            scores[row] += log_prob
+            is_finished[row] = token == end_id
+            if not is_finished[row]:
+                ids[row].append(token)
+        active = [i for i, row in enumerate(rows) if not is_finished[row] and len(ids[row]) < limits[row]]
+        last = best
+        if 0 < len(active) < len(rows):
+            kept = torch.tensor(active, device=start.device)
+            step.keep(kept)
+            last = best[kept]
+        rows = [rows[i] for i in active]
+    return [Hypothesis(*answer) for answer in zip(ids, scores, is_finished, strict=True)]
+
+
+def beam(
+    step: Step, start: Tensor, end_id: int, limits: Sequence[int], *, width: int, length_penalty: float = 1.0, n_best: int = 1
+) -> list[list[Hypothesis]]:
+    """The `n_best` best sequences of each row, best first, found with `width` of them alive at a time."""
+    rows = [_Row(limit) for limit in limits]
+    active = list(rows)
+    last, scores = start, torch.zeros(len(start), 1, device=start.device)  # at first one beam a row
+    while active:
+        log_probs = step(last).log_softmax(dim=-1).unflatten(0, scores.shape)  # (B, W, V)
+        candidates = _best(log_probs + scores[:, :, None], 2 * width)
+        beams = [row.advance(found, end_id, width) for row, found in zip(active, candidates, strict=True)]
+        going = [i for i, row in enumerate(active) if not row.is_done(width, length_penalty, n_best)]
+        if going:
+            parents = [i * scores.shape[1] + candidate.beam for i in going for candidate in beams[i]]
+            step.keep(torch.tensor(parents, device=start.device))
+            last = torch.tensor([candidate.token for i in going for candidate in beams[i]], device=start.device)  # (B * W,)
+            scores = torch.tensor([[candidate.score for candidate in beams[i]] for i in going], device=start.device)  # (B, W)
+        active = [active[i] for i in going]
+    return [sorted(row.found, key=lambda h: h.rank(length_penalty), reverse=True)[:n_best] for row in rows]
+
+
+class _Candidate(NamedTuple):
+    score: float  # of the whole sequence with this token
+    beam: int  # which beam it goes on from
+    token: int
+
+
+class _Row:
+    """The beams of one start, and what they have found."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.beams: list[list[int]] = [[]]  # ids of each, best first
+        self.found: list[Hypothesis] = []
+        self.best_is_finished = False
+
+    def advance(self, candidates: list[_Candidate], end_id: int, width: int) -> list[_Candidate]:
+        """Files the candidates that are finished; the `width` that go on, each in the place of its beam."""
+        is_last = len(self.beams[0]) + 1 == self.limit
+        spare = (candidate for candidate in candidates[width:] if candidate.token != end_id)
+        going = []
+        for place, candidate in enumerate(candidates[:width]):
+            is_end = candidate.token == end_id
+            if (is_end or is_last) and not math.isinf(candidate.score):
+                ids = [*self.beams[candidate.beam], *([] if is_end else [candidate.token])]
+                self.found.append(Hypothesis(ids, candidate.score, is_end))
+                self.best_is_finished |= place == 0
+            going.append(next(spare, candidate) if is_end or is_last else candidate)
+        self.beams = [[*self.beams[candidate.beam], candidate.token] for candidate in going]
+        return going
+
+    def is_done(self, width: int, length_penalty: float, n_best: int) -> bool:
+        """Nothing better is looked for once the beam is full of finished ones (or, unpenalised, the best is)."""
+        if len(self.beams[0]) == self.limit:
+            return True
+        if length_penalty == 0:
+            return self.best_is_finished and len(self.found) >= n_best
+        return len(self.found) >= width
+
+
+def _best(totals: Tensor, count: int) -> list[list[_Candidate]]:
+    """The best candidates of each row, best first. totals (B, W, V); where there are too few, some can never be."""
+    size = totals.shape[-1]
+    flat = totals.flatten(1)  # (B, W * V)
+    scores, places = flat.topk(min(count, flat.shape[1]), dim=1)  # (B, count)
+    missing = [_Candidate(-math.inf, 0, 0)] * (count - scores.shape[1])
+    return [
+        [_Candidate(s, place // size, place % size) for s, place in zip(*row, strict=True)] + missing
+        for row in zip(scores.tolist(), places.tolist(), strict=True)
+    ]

@@ -1,0 +1,112 @@
+"""The layers between attention and a whole network: feed-forward, dropout, and the one Block all are stacked from."""
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.config import ModelConfig
+from regard.model.attention import MultiHeadAttention
+from regard.model.cache import LayerCache
+from regard.model.positions import Rotary
+
+
+class Dropout(nn.Module):
+    """Silences a share of the values while training, and scales the rest up so that their sum stays.
+
+    On a CPU one random byte decides about one value, so the share there is a multiple of 1/256: drawing floats costs
+    several times more.
+    """
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+        self.silent = round(share * 256)  # of 256 byte values
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x of any shape -> the same shape."""
+        if not self.training or self.silent == 0:
+            return x
+        if x.device.type != "cpu":
+            return F.dropout(x, self.share)
+        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
+        stays = words.view(torch.uint8)[: x.numel()].view(x.shape) >= self.silent
+        return x * stays * (256 / (256 - self.silent))
+
+
+class FeedForward(nn.Module):
+    """The same small network at every place: wide in the middle."""
+
+    def __init__(self, width: int, inner: int, activation: Literal["relu", "gelu"]) -> None:
+        super().__init__()
+        self.rise = nn.Linear(width, inner)
+        self.fall = nn.Linear(inner, width)
+        self.activation = F.relu if activation == "relu" else F.gelu
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (B, T, D) -> (B, T, D)."""
+        return self.fall(self.activation(self.rise(x)))  # type: ignore[no-any-return]
+
+
+class Residual(nn.Module):
+    """Where the way around a sub-layer meets its result: normed after the sum (post, the paper), or before (pre)."""
+
+    def __init__(self, width: int, norm: Literal["post", "pre"], dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.dropout = Dropout(dropout)
+        self.is_pre = norm == "pre"
+
+    def before(self, x: Tensor) -> Tensor:
+        """What the sub-layer is given."""
+        return self.norm(x) if self.is_pre else x
+
+    def after(self, x: Tensor, result: Tensor) -> Tensor:
+        """x and what the sub-layer made of it, together."""
+        total = x + self.dropout(result)
+        return total if self.is_pre else self.norm(total)
+
+
+class Block(nn.Module):
+    """Self-attention, cross-attention if there is a memory to read, feed-forward; each with its residual."""
+
+    def __init__(self, config: ModelConfig, *, reads_memory: bool = False) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.width, config.heads)
+        self.self_residual = Residual(config.width, config.norm, config.dropout)
+        self.cross_attention = MultiHeadAttention(config.width, config.heads) if reads_memory else None
+        self.cross_residual = Residual(config.width, config.norm, config.dropout) if reads_memory else None
+        self.feed_forward = FeedForward(config.width, config.inner, config.activation)
+        self.feed_residual = Residual(config.width, config.norm, config.dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        may_attend: Tensor | None = None,
+        is_causal: bool = False,
+        memory: Tensor | None = None,
+        memory_may_attend: Tensor | None = None,
+        rotary: Rotary | None = None,
+        cache: LayerCache | None = None,
+        start: int = 0,
+    ) -> Tensor:
+        """x (B, T, D) at places start, start + 1, … -> (B, T, D). memory (B, S, D), or already in the cache."""
+        given = self.self_residual.before(x)
+        key, value = self.self_attention.read(given, rotary, start)  # (B, H, T, K)
+        if cache is not None:
+            key, value = cache.extend(key, value, start)  # (B, H, start + T, K)
+        seen = self.self_attention(given, key, value, may_attend, is_causal=is_causal, rotary=rotary, start=start)
+        x = self.self_residual.after(x, seen)  # (B, T, D)
+
+        if self.cross_attention is not None and self.cross_residual is not None:
+            if cache is not None and cache.memory_key is not None and cache.memory_value is not None:
+                key, value = cache.memory_key, cache.memory_value  # (B, H, S, K)
+            else:
+                assert memory is not None, "a block that reads a memory needs one"
+                key, value = self.cross_attention.read(memory)  # (B, H, S, K)
+            seen = self.cross_attention(self.cross_residual.before(x), key, value, memory_may_attend)
+            x = self.cross_residual.after(x, seen)  # (B, T, D)
+
+        return self.feed_residual.after(x, self.feed_forward(self.feed_residual.before(x)))  # type: ignore[no-any-return]

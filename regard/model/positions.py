@@ -1,0 +1,78 @@
+"""Where a token stands: attention looks at a set, so order has to be told."""
+
+import torch
+from torch import Tensor, nn
+
+
+def sinusoids(places: Tensor, width: int) -> Tensor:
+    """The paper's waves (section 3.5): sine in the first half of the vector, cosine in the second.
+
+    places (T,) -> (T, D). The order of the halves is Marian's; the paper interleaves them.
+    """
+    rates = 10_000 ** -(torch.arange(0, width, 2, dtype=torch.float64, device=places.device) / width)  # (D/2,)
+    angles = places.double()[:, None] * rates  # (T, D/2)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1).float()  # (T, D)
+
+
+class Sinusoidal(nn.Module):
+    """Adds the paper's waves; a longer text than ever seen just gets more of them."""
+
+    table: Tensor
+
+    def __init__(self, width: int, places: int) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoids(torch.arange(places), width), persistent=False)  # (places, D)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """x (B, T, D), whose first token stands at place `start` -> (B, T, D)."""
+        end = start + x.shape[1]
+        if end > len(self.table):
+            self.table = sinusoids(torch.arange(2 * end, device=x.device), x.shape[-1])
+        return x + self.table[start:end].to(x.dtype)
+
+
+class Learned(nn.Module):
+    """Adds a vector of its own for each place, up to a fixed number of places."""
+
+    def __init__(self, width: int, places: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(places, width) * 0.02)  # (places, D)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """x (B, T, D), whose first token stands at place `start` -> (B, T, D)."""
+        end = start + x.shape[1]
+        if end > len(self.table):
+            raise ValueError(f"position {end} was asked for, but only {len(self.table)} were learned")
+        return x + self.table[start:end]
+
+
+class Rotary(nn.Module):
+    """Turns queries and keys by an angle that grows with their place: only distance matters to their product."""
+
+    cosines: Tensor
+    sines: Tensor
+
+    def __init__(self, head_width: int, places: int, base: float = 10_000.0) -> None:
+        super().__init__()
+        self.rates = base ** -(torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)  # (K/2,)
+        self.register_buffer("cosines", torch.empty(0), persistent=False)  # (places, K/2)
+        self.register_buffer("sines", torch.empty(0), persistent=False)  # (places, K/2)
+        self._grow(places)
+
+    def turn(self, x: Tensor, start: int = 0) -> Tensor:
+        """x (B, H, T, K), whose first token stands at place `start` -> (B, H, T, K)."""
+        end = start + x.shape[2]
+        if end > len(self.cosines):
+            self._grow(2 * end)
+        cosines, sines = self.cosines[start:end], self.sines[start:end]  # (T, K/2)
+        first, second = x.chunk(2, dim=-1)  # (B, H, T, K/2) each
+        return torch.cat([first * cosines - second * sines, second * cosines + first * sines], dim=-1)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Embeddings stay as they are: this kind of position is told inside attention."""
+        return x
+
+    def _grow(self, places: int) -> None:
+        angles = torch.arange(places, dtype=torch.float64)[:, None] * self.rates  # (places, K/2)
+        device = self.cosines.device
+        self.cosines, self.sines = angles.cos().float().to(device), angles.sin().float().to(device)

@@ -1,0 +1,1 @@
+"""Strings to ids and back. Nothing in this room imports torch."""

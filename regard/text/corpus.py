@@ -1,0 +1,207 @@
+"""Reads text to learn from: parallel lines, TSV, JSONL, each also gzipped; says what is wrong and where.
+
+Lines end at `\\n` and nowhere else. Knows nothing of tokens: what is too long is decided later.
+"""
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from regard.errors import CorpusError
+
+GZIP_MAGIC = b"\x1f\x8b"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+UTF8_MARK = b"\xef\xbb\xbf"
+
+
+class Pair(NamedTuple):
+    """A text and its translation, and the line they stand on."""
+
+    source: str
+    target: str
+    line: int
+
+
+@dataclass(frozen=True)
+class PairFiles:
+    """Where pairs are: two parallel files, or one file of columns (TSV) or of keys (JSONL)."""
+
+    source: Path
+    target: Path | None = None
+    columns: tuple[int, int] = (1, 2)  # of a TSV file, counted from 1: source, target
+    keys: tuple[str, str] | None = None  # of a JSONL file: source, target
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, source first."""
+        return [self.source] if self.target is None else [self.source, self.target]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Pairs that are not learned from, and why, with one of them as an example."""
+
+    reason: str
+    count: int
+    example: str
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file, without their ends; a line that is not text is an error that says where."""
+    number = 0
+    try:
+        with _open(path) as file:
+            for number, raw in enumerate(file, start=1):
+                yield _decode(path, number, raw)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        raise CorpusError(f"{path} is damaged after line {number} ({problem}); unpack it again or fetch it anew") from None
+    except OSError as problem:
+        raise CorpusError(f"{path} cannot be read: {problem.strerror or problem}") from None
+    if number == 0:
+        raise CorpusError(f"{path} is empty; a corpus needs at least one line of text")
+
+
+def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
+    """All pairs with text on both sides, in order, and those without."""
+    pairs, empty = [], []
+    for pair in _each_pair(files):
+        (pairs if pair.source.strip() and pair.target.strip() else empty).append(pair)
+    if not pairs:
+        names = " and ".join(str(path) for path in files.paths)
+        raise CorpusError(f"{names}: no line has text on both sides; there is nothing to learn from")
+    if not empty:
+        return pairs, []
+    first = empty[0]
+    side = files.source if not first.source.strip() else files.target or files.source
+    return pairs, [LeftOut("empty on one side", len(empty), f"{side} line {first.line}")]
+
+
+def guess_languages(files: PairFiles) -> tuple[str | None, str | None]:
+    """Source and target language: the suffixes of two files (`news.de`), or keys that look like codes (`de`)."""
+    if files.target is not None:
+        names = [_without_gz(path).suffix[1:].lower() for path in files.paths]
+        return _language(names[0]), _language(names[1])
+    return (_language(files.keys[0]), _language(files.keys[1])) if files.keys else (None, None)
+
+
+def fingerprint(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as problem:
+        raise CorpusError(f"{path} cannot be read: {problem.strerror}") from None
+
+
+def _each_pair(files: PairFiles) -> Iterator[Pair]:
+    if files.target is not None:
+        return _parallel(files.source, files.target)
+    kind = _without_gz(files.source).suffix.lower()
+    if kind in {".tsv", ".tab"}:
+        return _columns(files.source, files.columns)
+    if kind in {".jsonl", ".ndjson", ".json"}:
+        return _keys(files.source, files.keys)
+    raise CorpusError(f"{files.source} is one file, and neither .tsv nor .jsonl; "
+                      f"give two parallel files (source, then target), or one .tsv or .jsonl file")  # fmt: skip
+
+
+def _parallel(source: Path, target: Path) -> Iterator[Pair]:
+    left, right = read_lines(source), read_lines(target)
+    number = 0
+    for number, text in enumerate(left, start=1):
+        translation = next(right, None)
+        if translation is None:
+            counts = number + sum(1 for _ in left), number - 1
+            break
+        yield Pair(text, translation, number)
+    else:
+        counts = number, number + sum(1 for _ in right)
+    if counts[0] != counts[1]:
+        raise CorpusError(f"{source} has {counts[0]} lines but {target} has {counts[1]}; "
+                          f"line N of one must translate line N of the other")  # fmt: skip
+
+
+def _columns(path: Path, columns: tuple[int, int]) -> Iterator[Pair]:
+    if min(columns) < 1 or columns[0] == columns[1]:
+        raise CorpusError(f"--columns {columns[0]},{columns[1]}: columns are counted from 1 and must differ, as in 2,1")
+    for number, line in enumerate(read_lines(path), start=1):
+        cells = line.split("\t")
+        if len(cells) < max(columns):
+            raise CorpusError(f"{path} line {number} has {len(cells)} columns, and column {max(columns)} is wanted; "
+                              f"columns are separated by tabs and chosen with --columns source,target")  # fmt: skip
+        yield Pair(cells[columns[0] - 1], cells[columns[1] - 1], number)
+
+
+def _keys(path: Path, keys: tuple[str, str] | None) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError) as problem:
+            raise CorpusError(f"{path} line {number} is not JSON ({problem}); a .jsonl file has one object per line") from None
+        if not isinstance(entry, dict):
+            raise CorpusError(f"{path} line {number} is not a JSON object; each line must be one, as in {{\"de\": …, \"en\": …}}")
+        if keys is None:
+            if len(entry) != 2:
+                raise CorpusError(f"{path} line {number} has the keys {', '.join(entry)}; "
+                                  f"say which two are source and target with --keys source,target")  # fmt: skip
+            first, second = entry
+            keys = first, second
+        texts = [entry.get(key) for key in keys]
+        for key, text in zip(keys, texts, strict=True):
+            if not isinstance(text, str):
+                raise CorpusError(f"{path} line {number} has no text under the key {key!r}; it has {', '.join(entry)}")
+            _refuse_what_is_not_text(path, number, text)
+        yield Pair(str(texts[0]), str(texts[1]), number)
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.is_dir():
+        raise CorpusError(f"{path} is a folder; name the text files in it")
+    if not path.exists():
+        raise CorpusError(f"{path} does not exist; check the name and the folder you are in")
+    with path.open("rb") as file:
+        head = file.read(1024)
+    if head.startswith(GZIP_MAGIC):
+        return gzip.open(path)  # type: ignore[return-value]
+    if head.startswith(UTF16_MARKS):
+        raise CorpusError(f"{path} is UTF-16; text must be UTF-8 (iconv -f UTF-16 -t UTF-8 {path.name} converts it)")
+    controls = sum(byte < 9 or 13 < byte < 32 for byte in head)
+    if b"\0" in head and controls > len(head) // 20:
+        raise CorpusError(f"{path} looks like a binary file, not like lines of text; text must be UTF-8")
+    return path.open("rb")
+
+
+def _decode(path: Path, number: int, raw: bytes) -> str:
+    line = raw.removesuffix(b"\n").removesuffix(b"\r")  # the \r of a file from Windows
+    if number == 1:
+        line = line.removeprefix(UTF8_MARK)
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise CorpusError(f"{path} line {number} is not UTF-8 (byte {problem.object[problem.start]:#04x} at offset {problem.start} "
+                          f"of the line); convert the file (iconv -t UTF-8) or mend the line") from None  # fmt: skip
+    if "\0" in text:
+        raise CorpusError(f"{path} line {number} has a NUL byte; it is not text (tr -d '\\000' removes it)")
+    return text
+
+
+def _refuse_what_is_not_text(path: Path, number: int, text: str) -> None:
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise CorpusError(f"{path} line {number} has an escape that is not text (NUL or half a character); mend the line")
+
+
+def _without_gz(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix == ".gz" else path
+
+
+def _language(name: str) -> str | None:
+    """A name that looks like a language code (de, pt-br, zh_Hans), or nothing."""
+    parts = name.replace("_", "-").split("-")
+    return name if 2 <= len(parts[0]) <= 3 and name != "txt" and all(part.isalnum() for part in parts) else None

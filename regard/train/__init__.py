@@ -1,0 +1,1 @@
+"""Makes weights better. Knows a loss function, not a task."""
