@@ -109,7 +109,9 @@ def merge(below: Settings, above: Settings) -> Settings:
     """Both trees in one; where they disagree, `above` wins."""
     merged = dict(below)
     for key, value in above.items():
-        merged[key] = merge(merged[key], value) if isinstance(value, dict) and isinstance(merged.get(key), dict) else value
+        merged[key] = (
+            merge(merged[key], value) if isinstance(value, dict) and isinstance(merged.get(key), dict) else value
+        )
     return merged
 
 
@@ -178,7 +180,9 @@ def _explain(error: Any) -> str:
     if error["type"] == "extra_forbidden":
         return f"there is no setting {name}{nearest(place[-1], _names(place[:-1]))}"
     message = error["msg"].removeprefix("Value error, ")
-    return f"{name or 'settings'}={error['input']!r}: {message}" if place and error["type"] != "value_error" else message
+    return (
+        f"{name or 'settings'}={error['input']!r}: {message}" if place and error["type"] != "value_error" else message
+    )
 
 
 def _names(section: list[str]) -> list[str]:

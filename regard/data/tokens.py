@@ -45,3 +45,12 @@ class TokenLists:
         rows = torch.full(is_real.shape, pad_id, dtype=torch.int64)  # (B, L)
         rows[is_real] = self.flat[(starts[:, None] + places)[is_real]].long()
         return rows
+
+
+@dataclass(frozen=True)
+class EncodedPairs:
+    """Texts and their translations as ids, and as they were."""
+
+    sources: TokenLists
+    targets: TokenLists
+    texts: list[tuple[str, str]]

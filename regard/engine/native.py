@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.generate.search import Hypothesis, beam, greedy
+from regard.generate.settings import Search
 from regard.model.cache import KeyValueCache
 from regard.model.transformer import EncoderDecoder
 
@@ -35,28 +36,28 @@ class DecoderStep:
 def translate_ids(
     model: EncoderDecoder,
     sources: Sequence[list[int]],
-    *,
+    limits: Sequence[int],
     end_id: int,
-    beams: int = 1,
-    length_penalty: float = 1.0,
-    n_best: int = 1,
-    max_length: int | None = None,
+    search: Search,
     between_batches: Callable[[], None] = lambda: None,
 ) -> list[list[Hypothesis]]:
-    """The best translations of each source, in the order of the sources; rows of like length share a batch."""
+    """The best translations of each source, in the order of the sources; rows of like length share a batch.
+
+    limits: most tokens of each translation, the end included.
+    """
     model.eval()
     device = next(model.parameters()).device
     answers: list[list[Hypothesis]] = [[] for _ in sources]
-    for indexes in _group([len(ids) for ids in sources], TOKENS_PER_BATCH // beams):
+    for indexes in _group([len(ids) for ids in sources], TOKENS_PER_BATCH // search.beams):
         between_batches()
-        limits = [max_length or default_limit(len(sources[i])) for i in indexes]
+        row_limits = [limits[i] for i in indexes]
         source = _pad([sources[i] for i in indexes], model.pad_id).to(device)  # (B, S)
-        step = DecoderStep(model, source, room=max(limits))
+        step = DecoderStep(model, source, room=max(row_limits))
         start = torch.full((len(indexes),), model.pad_id, device=device)  # (B,)
-        if beams == 1 and n_best == 1:
-            found = [[best] for best in greedy(step, start, end_id, limits)]
+        if search.beams == 1:
+            found = [[best] for best in greedy(step, start, end_id, row_limits)]
         else:
-            found = beam(step, start, end_id, limits, width=max(beams, n_best), length_penalty=length_penalty, n_best=n_best)
+            found = beam(step, start, end_id, row_limits, search)
         for index, hypotheses in zip(indexes, found, strict=True):
             answers[index] = hypotheses
     return answers

@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from regard.generate.settings import Search
+
 
 class Step(Protocol):
     """What a search needs of a model."""
@@ -35,8 +37,10 @@ class Hypothesis:
     is_finished: bool  # False: cut off at its limit
 
     def rank(self, length_penalty: float) -> float:
-        """Higher is better."""
-        return self.score / max(len(self.ids), 1) ** length_penalty
+        """Higher is better; nothing at all is the worst answer, unless lengths do not count."""
+        if length_penalty == 0:
+            return self.score
+        return self.score / len(self.ids) ** length_penalty if self.ids else -math.inf
 
 
 def greedy(step: Step, start: Tensor, end_id: int, limits: Sequence[int]) -> list[Hypothesis]:
@@ -63,10 +67,9 @@ def greedy(step: Step, start: Tensor, end_id: int, limits: Sequence[int]) -> lis
     return [Hypothesis(*answer) for answer in zip(ids, scores, is_finished, strict=True)]
 
 
-def beam(
-    step: Step, start: Tensor, end_id: int, limits: Sequence[int], *, width: int, length_penalty: float = 1.0, n_best: int = 1
-) -> list[list[Hypothesis]]:
-    """The `n_best` best sequences of each row, best first, found with `width` of them alive at a time."""
+def beam(step: Step, start: Tensor, end_id: int, limits: Sequence[int], search: Search) -> list[list[Hypothesis]]:
+    """The best sequences of each row, best first, found with several of them alive at a time."""
+    width, length_penalty, n_best = search.beams, search.length_penalty, search.n_best
     rows = [_Row(limit) for limit in limits]
     active = list(rows)
     last, scores = start, torch.zeros(len(start), 1, device=start.device)  # at first one beam a row
@@ -78,8 +81,12 @@ def beam(
         if going:
             parents = [i * scores.shape[1] + candidate.beam for i in going for candidate in beams[i]]
             step.keep(torch.tensor(parents, device=start.device))
-            last = torch.tensor([candidate.token for i in going for candidate in beams[i]], device=start.device)  # (B * W,)
-            scores = torch.tensor([[candidate.score for candidate in beams[i]] for i in going], device=start.device)  # (B, W)
+            last = torch.tensor(
+                [candidate.token for i in going for candidate in beams[i]], device=start.device
+            )  # (B * W,)
+            scores = torch.tensor(
+                [[candidate.score for candidate in beams[i]] for i in going], device=start.device
+            )  # (B, W)
         active = [active[i] for i in going]
     return [sorted(row.found, key=lambda h: h.rank(length_penalty), reverse=True)[:n_best] for row in rows]
 
@@ -110,7 +117,8 @@ class _Row:
                 ids = [*self.beams[candidate.beam], *([] if is_end else [candidate.token])]
                 self.found.append(Hypothesis(ids, candidate.score, is_end))
                 self.best_is_finished |= place == 0
-            going.append(next(spare, candidate) if is_end or is_last else candidate)
+            dead = _Candidate(-math.inf, candidate.beam, candidate.token)  # where nothing is left to take its place
+            going.append(next(spare, dead) if is_end or is_last else candidate)
         self.beams = [[*self.beams[candidate.beam], candidate.token] for candidate in going]
         return going
 

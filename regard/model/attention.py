@@ -15,7 +15,12 @@ from regard.model.positions import Rotary
 
 
 def soft_attention(
-    query: Tensor, keys: Tensor, values: Tensor | None = None, *, temperature: float = 1.0, may_attend: Tensor | None = None
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor | None = None,
+    *,
+    temperature: float = 1.0,
+    may_attend: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """A mixture of `values`, weighted by softmax of how well `query` matches each key; and the weights.
 
@@ -28,7 +33,12 @@ def soft_attention(
 
 
 def hard_attention(
-    query: Tensor, keys: Tensor, values: Tensor | None = None, *, may_attend: Tensor | None = None, differentiable: bool = False
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor | None = None,
+    *,
+    may_attend: Tensor | None = None,
+    differentiable: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The one value whose key matches `query` best; and the choice as weights, one 1 among 0s.
 
@@ -49,7 +59,9 @@ def attend(query: Tensor, key: Tensor, value: Tensor, may_attend: Tensor | None,
 
     query (B, H, T, K) · key (B, H, S, K) · value (B, H, S, any) · may_attend, broadcastable to (B, 1, T, S)
     """
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=may_attend, is_causal=is_causal)  # (B, H, T, any)
+    return F.scaled_dot_product_attention(
+        query, key, value, attn_mask=may_attend, is_causal=is_causal
+    )  # (B, H, T, any)
 
 
 def attend_with_weights(
@@ -72,7 +84,13 @@ class MultiHeadAttention(nn.Module):
     """
 
     def __init__(
-        self, width: int, heads: int, *, memory_width: int | None = None, key_width: int | None = None, value_width: int | None = None
+        self,
+        width: int,
+        heads: int,
+        *,
+        memory_width: int | None = None,
+        key_width: int | None = None,
+        value_width: int | None = None,
     ) -> None:
         """key_width and value_width are per head; by default the heads share `width`."""
         super().__init__()
@@ -110,7 +128,7 @@ class MultiHeadAttention(nn.Module):
         else:
             mixed, weights = attend_with_weights(query, key, value, may_attend, is_causal=is_causal)
             self.record(weights)
-        return self.output(mixed.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]  # (B, T, D)
+        return self.output(mixed.transpose(1, 2).flatten(2))  # (B, T, D)
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, S, H*K) -> (B, H, S, K)

@@ -33,7 +33,7 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (B, T) -> (B, T, D)."""
-        return self.table(ids) * self.scale  # type: ignore[no-any-return]
+        return self.table(ids) * self.scale
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
@@ -77,7 +77,7 @@ class Stack(nn.Module):
             )
         if cache is not None:
             cache.length += x.shape[1]
-        return self.norm(x)  # type: ignore[no-any-return]
+        return self.norm(x)
 
 
 class EncoderDecoder(nn.Module):
@@ -103,7 +103,7 @@ class EncoderDecoder(nn.Module):
         Padding at the end of a row needs no mask: what comes later is never seen.
         """
         x = self.embedding(target)
-        return self.decoder(x, is_causal=True, memory=memory, memory_may_attend=memory_may_attend)  # type: ignore[no-any-return]
+        return self.decoder(x, is_causal=True, memory=memory, memory_may_attend=memory_may_attend)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """source (B, S), target (B, T) -> hidden (B, T, D)."""
@@ -129,8 +129,7 @@ class EncoderDecoder(nn.Module):
         total = cache.length + ids.shape[1]
         may_attend = causal_mask(ids.shape[1], total, device=ids.device) if ids.shape[1] > 1 else None
         x = self.embedding(ids)
-        hidden = self.decoder(x, may_attend=may_attend, memory_may_attend=cache.may_attend, cache=cache)
-        return hidden  # type: ignore[no-any-return]
+        return self.decoder(x, may_attend=may_attend, memory_may_attend=cache.may_attend, cache=cache)
 
     @torch.no_grad()
     def _start_weights(self) -> None:

@@ -36,6 +36,17 @@ class PairFiles:
     columns: tuple[int, int] = (1, 2)  # of a TSV file, counted from 1: source, target
     keys: tuple[str, str] | None = None  # of a JSONL file: source, target
 
+    @classmethod
+    def of(
+        cls,
+        source: str | Path,
+        target: str | Path | None = None,
+        columns: tuple[int, int] = (1, 2),
+        keys: tuple[str, str] | None = None,
+    ) -> "PairFiles":
+        """The same from names."""
+        return cls(Path(source), Path(target) if target else None, columns, keys)
+
     @property
     def paths(self) -> list[Path]:
         """The files, source first."""
@@ -59,7 +70,9 @@ def read_lines(path: Path) -> Iterator[str]:
             for number, raw in enumerate(file, start=1):
                 yield _decode(path, number, raw)
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise CorpusError(f"{path} is damaged after line {number} ({problem}); unpack it again or fetch it anew") from None
+        raise CorpusError(
+            f"{path} is damaged after line {number} ({problem}); unpack it again or fetch it anew"
+        ) from None
     except OSError as problem:
         raise CorpusError(f"{path} cannot be read: {problem.strerror or problem}") from None
     if number == 0:
@@ -68,7 +81,8 @@ def read_lines(path: Path) -> Iterator[str]:
 
 def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
     """All pairs with text on both sides, in order, and those without."""
-    pairs, empty = [], []
+    pairs: list[Pair] = []
+    empty: list[Pair] = []
     for pair in _each_pair(files):
         (pairs if pair.source.strip() and pair.target.strip() else empty).append(pair)
     if not pairs:
@@ -84,7 +98,7 @@ def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
 def guess_languages(files: PairFiles) -> tuple[str | None, str | None]:
     """Source and target language: the suffixes of two files (`news.de`), or keys that look like codes (`de`)."""
     if files.target is not None:
-        names = [_without_gz(path).suffix[1:].lower() for path in files.paths]
+        names = [_without_gz(path).suffix[1:] for path in files.paths]
         return _language(names[0]), _language(names[1])
     return (_language(files.keys[0]), _language(files.keys[1])) if files.keys else (None, None)
 
@@ -144,9 +158,13 @@ def _keys(path: Path, keys: tuple[str, str] | None) -> Iterator[Pair]:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError) as problem:
-            raise CorpusError(f"{path} line {number} is not JSON ({problem}); a .jsonl file has one object per line") from None
+            raise CorpusError(
+                f"{path} line {number} is not JSON ({problem}); a .jsonl file has one object per line"
+            ) from None
         if not isinstance(entry, dict):
-            raise CorpusError(f"{path} line {number} is not a JSON object; each line must be one, as in {{\"de\": …, \"en\": …}}")
+            raise CorpusError(
+                f'{path} line {number} is not a JSON object; each line must be one, as in {{"de": …, "en": …}}'
+            )
         if keys is None:
             if len(entry) != 2:
                 raise CorpusError(f"{path} line {number} has the keys {', '.join(entry)}; "
@@ -173,7 +191,7 @@ def _open(path: Path) -> IO[bytes]:
     if head.startswith(UTF16_MARKS):
         raise CorpusError(f"{path} is UTF-16; text must be UTF-8 (iconv -f UTF-16 -t UTF-8 {path.name} converts it)")
     controls = sum(byte < 9 or 13 < byte < 32 for byte in head)
-    if b"\0" in head and controls > len(head) // 20:
+    if b"\0" in head and controls > max(8, len(head) // 20):
         raise CorpusError(f"{path} looks like a binary file, not like lines of text; text must be UTF-8")
     return path.open("rb")
 
@@ -185,8 +203,9 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as problem:
-        raise CorpusError(f"{path} line {number} is not UTF-8 (byte {problem.object[problem.start]:#04x} at offset {problem.start} "
-                          f"of the line); convert the file (iconv -t UTF-8) or mend the line") from None  # fmt: skip
+        byte = f"byte {line[problem.start]:#04x} at offset {problem.start} of the line"
+        raise CorpusError(f"{path} line {number} is not UTF-8 ({byte}); "
+                          f"convert the file (iconv -t UTF-8) or mend the line") from None  # fmt: skip
     if "\0" in text:
         raise CorpusError(f"{path} line {number} has a NUL byte; it is not text (tr -d '\\000' removes it)")
     return text
@@ -194,7 +213,9 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
 
 def _refuse_what_is_not_text(path: Path, number: int, text: str) -> None:
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise CorpusError(f"{path} line {number} has an escape that is not text (NUL or half a character); mend the line")
+        raise CorpusError(
+            f"{path} line {number} has an escape that is not text (NUL or half a character); mend the line"
+        )
 
 
 def _without_gz(path: Path) -> Path:

@@ -38,7 +38,10 @@ class Tokenizer:
         pieces = Pieces(models.BPE(unk_token=UNKNOWN))
         pieces.normalizer = normalizers.Prepend(" ")
         pieces.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.Split(Regex(WORD), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+            [
+                pre_tokenizers.Split(Regex(WORD), "isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
         )
         pieces.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
         trainer = trainers.BpeTrainer(
@@ -78,7 +81,9 @@ class Tokenizer:
             return [encoding.ids for encoding in self._pieces.encode_batch_fast(list(texts))]
         except (UnicodeEncodeError, TypeError):
             bad = next(text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text))
-            raise ConfigError(f"{bad!r} has half a character (a lone surrogate); a text must be valid Unicode") from None
+            raise ConfigError(
+                f"{bad!r} has half a character (a lone surrogate); a text must be valid Unicode"
+            ) from None
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids; end and padding are silent."""
@@ -89,9 +94,9 @@ class Tokenizer:
         return [self._show(number) for number in ids]
 
     def _show(self, number: int) -> str:
-        piece = self._pieces.id_to_token(number)
+        piece = self._pieces.id_to_token(number) or ""
         if number in (self.end_id, self.pad_id):
-            return str(piece)
+            return piece
         # One piece may be part of a character: it is shown as the replacement character.
         return str(decoders.ByteLevel().decode([piece]))
 

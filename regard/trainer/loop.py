@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from regard.config import TrainConfig
 from regard.device import derive_seed
-from regard.train.optim import learning_rate
+from regard.trainer.optim import learning_rate
 
 
 class Batch(Protocol):
@@ -66,7 +66,9 @@ class Trainer(Generic[B]):
     seed: int
     step: int = 0
 
-    def train(self, batches: Iterable[B], due: Callable[[int], bool], score: Callable[[], Scored]) -> Iterator[Progress | Scored]:
+    def train(
+        self, batches: Iterable[B], due: Callable[[int], bool], score: Callable[[], Scored]
+    ) -> Iterator[Progress | Scored]:
         """Steps for as long as there are batches and somebody asks; scores whenever it is due, before the next step."""
         source = iter(batches)
         while True:
@@ -86,7 +88,7 @@ class Trainer(Generic[B]):
         total, count = 0.0, 0
         for batch in batches:
             summed, labels = self.loss(self.model, batch.to(device))
-            summed.backward()  # type: ignore[no-untyped-call]
+            summed.backward()
             total, count = total + summed.item(), count + labels
         rate = learning_rate(self.step, self.config)
         self._update(rate, count)
@@ -95,7 +97,7 @@ class Trainer(Generic[B]):
     def _update(self, rate: float, count: int) -> None:
         """One step down the gradient of the mean: sums were collected, so one division by all labels is enough."""
         parameters = [p for p in self.model.parameters() if p.grad is not None]
-        torch._foreach_div_([p.grad for p in parameters], count)
+        torch._foreach_div_([p.grad for p in parameters if p.grad is not None], count)
         nn.utils.clip_grad_norm_(parameters, self.config.clip)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -114,7 +116,10 @@ def average(models: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
     return {name: (tensor / count).float() for name, tensor in total.items()}
 
 
-def is_milestone(step: int, per_doubling: int) -> bool:
-    """True this many times (a power of two) each time a run doubles in length: often at first, rarer later."""
+def is_milestone(step: int, *, per_doubling: int, first: int, widest: int | None) -> bool:
+    """True this many times (a power of two) each time a run doubles in length: often at first, rarer later.
+
+    Not before step `first`, and at least every `widest` steps.
+    """
     spacing = max(1, 2 ** (step.bit_length() - 1) // per_doubling)
-    return step > 0 and step % spacing == 0
+    return step >= first and step % min(spacing, widest or spacing) == 0

@@ -8,7 +8,9 @@ from torch import Tensor
 ROWS = 512  # hidden vectors whose logits exist at one time: 512 x 10,000 x 4 bytes = 20 MB
 
 
-def token_loss(hidden: Tensor, labels: Tensor, table: Tensor, *, pad_id: int, smoothing: float = 0.0) -> tuple[Tensor, int]:
+def token_loss(
+    hidden: Tensor, labels: Tensor, table: Tensor, *, pad_id: int, smoothing: float = 0.0
+) -> tuple[Tensor, int]:
     """Cross-entropy summed over real labels, and how many there were; the caller divides once.
 
     hidden (B, T, D) · labels (B, T) · table (V, D), whose rows are scored against hidden; the row of padding, which
@@ -52,6 +54,6 @@ class _SummedLoss(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, Tensor, None]:
         to_rows, to_table = ctx.saved_tensors
         return slope * to_rows, None, slope * to_table, None

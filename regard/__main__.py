@@ -1,0 +1,5 @@
+"""python -m regard"""
+
+from regard.cli.commands import main
+
+main()

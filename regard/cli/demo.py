@@ -1,0 +1,73 @@
+"""`regard demo`: the whole way in about a minute, on a phrasebook that comes with the package."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from regard import phrasebook
+from regard.cli.report import watch
+from regard.errors import ConfigError
+from regard.files import write_whole
+from regard.run import load
+from regard.text.samples import LANGUAGES
+from regard.text.score import score_translations
+
+TRAIN, VALID, TEST = 30_000, 200, 500
+SETTINGS = {
+    "size": "tiny",
+    "stop": {"steps": 600},
+    "model": {"dropout": 0.0, "layers": 2},
+    "train": {"tokens_per_batch": 2048, "rate": 0.004, "warmup": 200, "valid_every": 150, "smoothing": 0.0},
+}
+
+
+def show_translate(direction: str, to: Path, put: Callable[[str], None], say: Callable[[str], None]) -> None:
+    """Writes the phrasebook as two text files, trains on them as anybody would, and shows what was learned."""
+    source, _, target = direction.partition("-")
+    if source not in LANGUAGES or target not in LANGUAGES or source == target:
+        raise ConfigError(
+            f"--direction {direction} is not two of {', '.join(LANGUAGES)} with a - between them, as in de-en"
+        )
+    text, model = to / "text", to / direction
+    text.mkdir(parents=True, exist_ok=True)
+    names = {}
+    for part, count, held_out in (("train", TRAIN, False), ("valid", VALID, True)):
+        phrases = phrasebook(source, target, count, held_out=held_out)
+        for language, lines in ((source, [p.source for p in phrases]), (target, [p.target for p in phrases])):
+            names[part, language] = text / f"{part}.{direction}.{language}"
+            write_whole(names[part, language], "".join(line + "\n" for line in lines))
+    say(f"$ regard train translate {names['train', source]} {names['train', target]} --to {model}")
+    finished = watch(
+        "translate", to=model, settings=SETTINGS, fresh=True,
+        source=names["train", source], target=names["train", target],
+        valid_source=names["valid", source], valid_target=names["valid", target],
+    )  # fmt: skip
+    say("")
+    _show_results(direction, model, finished.seconds, put)
+
+
+def _show_results(direction: str, model: Path, seconds: float, put: Callable[[str], None]) -> None:
+    source, _, target = direction.partition("-")
+    # Other held-out sentences than those validated on: they come after them in the same stream.
+    test = phrasebook(source, target, VALID + TEST, held_out=True)[VALID:]
+    translator = load(model)
+    texts = translator([phrase.source for phrase in test], beam=1)
+    scores = score_translations(texts, [phrase.target for phrase in test])
+    put(f"{TEST} held-out sentences, with combinations of noun, adjective and verb never seen in training:")
+    put(f"  exact match {100 * scores.exact:.1f} %, BLEU {scores.bleu:.1f}, after {seconds:.0f} s of training")
+    for phrase, text in list(zip(test, texts, strict=True))[:4]:
+        put(f"  {phrase.source}\n    -> {text}")
+    crossing = max(test, key=_crossings)
+    put("")
+    put(f"What it looks at: {crossing.source} (rows: the translation; columns: the source; darker: looked at more)")
+    put(translator.look(crossing.source).to_text(layer=LOOK_LAYER))
+    put("")
+    put(f'Go on: echo "{test[0].source}" | regard translate {model}')
+
+
+LOOK_LAYER = 2  # of the decoder; in the last layer heads look at the sentence's end when they have nothing to find
+
+
+def _crossings(phrase: object) -> int:
+    """Pairs of links that cross: how much a sentence is reordered."""
+    links = phrase.alignment  # type: ignore[attr-defined]
+    return sum(a < c and b > d for a, b in links for c, d in links)

@@ -1,0 +1,41 @@
+"""Words of the command line to settings."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Columns = Annotated[str, typer.Option(help="Columns of a .tsv file: source,target, counted from 1.")]
+Keys = Annotated[str | None, typer.Option(help="Keys of a .jsonl file: source,target.")]
+
+
+def collect(config: Path | None, assignments: list[str], **flags: Any) -> dict[str, Any]:
+    """All settings somebody gave: a TOML file, above it each --set, above them the flags."""
+    from regard.config import merge, parse_assignment, read_toml
+
+    settings = read_toml(config) if config else {}
+    for assignment in assignments:
+        settings = merge(settings, parse_assignment(assignment))
+    return merge(settings, _given(flags))
+
+
+def pair_of_words(text: str) -> tuple[str, str]:
+    """`de,en` as a pair."""
+    words = [word.strip() for word in text.split(",")]
+    if len(words) != 2 or not all(words):
+        raise typer.BadParameter(f"{text!r} is not two names with a comma between them, as in de,en")
+    return words[0], words[1]
+
+
+def pair_of_numbers(text: str) -> tuple[int, int]:
+    """`2,1` as a pair."""
+    first, second = pair_of_words(text)
+    if not (first.isdigit() and second.isdigit()):
+        raise typer.BadParameter(f"{text!r} is not two numbers with a comma between them, as in 2,1")
+    return int(first), int(second)
+
+
+def _given(flags: dict[str, Any]) -> dict[str, Any]:
+    """Only what is not None, all the way down."""
+    nested = {name: _given(value) if isinstance(value, dict) else value for name, value in flags.items()}
+    return {name: value for name, value in nested.items() if value is not None and value != {}}

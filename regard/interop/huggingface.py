@@ -1,0 +1,166 @@
+"""Our translators as Hugging Face's: names of weights, config.json, generation_config.json, tokenizer_config.json.
+
+Post-norm translators are `MarianMTModel`, pre-norm ones `PegasusForConditionalGeneration`: the two have the same
+names and differ in where the norm stands. Knows dictionaries and tensors, no files.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.config import ModelConfig
+from regard.errors import FolderError
+from regard.model.transformer import NEVER
+from regard.text.tokenizer import END, PAD, UNKNOWN
+
+# Ours -> theirs, piece by piece of a name, in this order.
+NAMES = (
+    ("embedding.table.", "model.shared."),
+    ("encoder.blocks.", "model.encoder.layers."),
+    ("decoder.blocks.", "model.decoder.layers."),
+    ("encoder.norm.", "model.encoder.layer_norm."),
+    ("decoder.norm.", "model.decoder.layer_norm."),
+    ("self_attention.", "self_attn."),
+    ("cross_attention.", "encoder_attn."),
+    (".query.", ".q_proj."),
+    (".key.", ".k_proj."),
+    (".value.", ".v_proj."),
+    (".output.", ".out_proj."),
+    ("self_residual.norm.", "self_attn_layer_norm."),
+    ("cross_residual.norm.", "encoder_attn_layer_norm."),
+    ("feed_residual.norm.", "final_layer_norm."),
+    ("feed_forward.rise.", "fc1."),
+    ("feed_forward.fall.", "fc2."),
+)
+BIAS = "final_logits_bias"
+ARCHITECTURES = {"post": ("marian", "MarianMTModel"), "pre": ("pegasus", "PegasusForConditionalGeneration")}
+
+
+def export_weights(weights: dict[str, Tensor], pad_id: int) -> dict[str, Tensor]:
+    """Weights under the names `transformers` knows, and a bias that keeps padding from ever being said."""
+    renamed = {_rename(name): tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+    bias = torch.zeros(1, len(renamed["model.shared.weight"]))
+    bias[0, pad_id] = NEVER
+    return renamed | {BIAS: bias}
+
+
+def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Their weights under our names and shapes; every tensor is used, or the error lists which are not."""
+    theirs = dict(weights)
+    theirs.pop(BIAS, None)
+    expected = {_rename(name): (name, tensor.shape) for name, tensor in ours.items()}
+    unknown, missing = sorted(theirs.keys() - expected.keys()), sorted(expected.keys() - theirs.keys())
+    if unknown or missing:
+        raise FolderError(f"weights do not fit config.json: {_some(unknown)} unknown, {_some(missing)} missing")
+    for name, tensor in theirs.items():
+        if tensor.shape != expected[name][1]:
+            shapes = f"{tuple(tensor.shape)}, and config.json asks for {tuple(expected[name][1])}"
+            raise FolderError(f"weight {name} has the shape {shapes}")
+        if not torch.isfinite(tensor).all():
+            raise FolderError(f"weight {name} holds values that are not numbers (NaN or infinite); the file is damaged")
+    return {expected[name][0]: tensor.float() for name, tensor in theirs.items()}
+
+
+def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any]:
+    """What belongs into config.json."""
+    kind, architecture = ARCHITECTURES[model.norm]
+    if model.positions != "sinusoidal":  # no class there has such a translator
+        kind, architecture = "regard-translator", "RegardTranslator"
+    sides = {
+        f"{side}_{name}": value
+        for side in ("encoder", "decoder")
+        for name, value in (
+            ("layers", model.layers),
+            ("attention_heads", model.heads),
+            ("ffn_dim", model.inner),
+            ("layerdrop", 0.0),
+        )
+    }
+    return {
+        "architectures": [architecture],
+        "model_type": kind,
+        "vocab_size": model.vocab_size,
+        "decoder_vocab_size": model.vocab_size,
+        "d_model": model.width,
+        **sides,
+        "activation_function": model.activation,
+        "dropout": model.dropout,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "max_position_embeddings": model.max_positions,
+        "scale_embedding": True,
+        "static_position_embeddings": True,
+        "normalize_before": model.norm == "pre",
+        "normalize_embedding": False,
+        "add_final_layer_norm": model.norm == "pre",
+        "position_embedding_type": model.positions,
+        "share_encoder_decoder_embeddings": True,
+        "tie_word_embeddings": True,
+        "is_encoder_decoder": True,
+        "use_cache": True,
+        "pad_token_id": pad_id,
+        "bos_token_id": end_id,
+        "eos_token_id": end_id,
+        "decoder_start_token_id": pad_id,
+        "forced_eos_token_id": None,
+        "dtype": "float32",
+    }
+
+
+def import_config(config: dict[str, Any]) -> ModelConfig:
+    """The shape in a config.json that `export_config` wrote."""
+    try:
+        return ModelConfig(
+            vocab_size=config["vocab_size"],
+            layers=config["encoder_layers"],
+            width=config["d_model"],
+            heads=config["encoder_attention_heads"],
+            inner=config["encoder_ffn_dim"],
+            norm="pre" if config["normalize_before"] else "post",
+            activation=config["activation_function"],
+            positions=config["position_embedding_type"],
+            max_positions=config["max_position_embeddings"],
+            dropout=config["dropout"],
+        )
+    except KeyError as missing:
+        raise FolderError(f"config.json has no {missing}; it was not written by regard") from None
+    except ValueError as problem:
+        raise FolderError(f"config.json describes a model that cannot be: {problem}") from None
+
+
+def generation_config(end_id: int, pad_id: int, beams: int, max_length: int) -> dict[str, Any]:
+    """What belongs into generation_config.json."""
+    return {
+        "num_beams": beams,
+        "length_penalty": 1.0,
+        "max_length": max_length,
+        "pad_token_id": pad_id,
+        "bos_token_id": end_id,
+        "eos_token_id": end_id,
+        "decoder_start_token_id": pad_id,
+    }
+
+
+def tokenizer_config(max_length: int) -> dict[str, Any]:
+    """What belongs into tokenizer_config.json; without the class's name, Marian's own would be taken."""
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "eos_token": END,
+        "unk_token": UNKNOWN,
+        "pad_token": PAD,
+        "model_max_length": max_length,
+        "clean_up_tokenization_spaces": False,
+        "split_special_tokens": True,
+    }
+
+
+def _rename(name: str) -> str:
+    for ours, theirs in NAMES:
+        name = name.replace(ours, theirs)
+    return name
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:5]) or "none"
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

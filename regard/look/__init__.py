@@ -1,0 +1,1 @@
+"""Attention to pictures: record what a model looks at, and draw it."""

@@ -1,0 +1,6 @@
+"""One file per thing the system can learn. A new family is one new file and one line here."""
+
+from regard.tasks.task import Task
+from regard.tasks.translate import TRANSLATE
+
+TASKS: dict[str, Task] = {task.name: task for task in (TRANSLATE,)}

@@ -1,0 +1,63 @@
+"""What a family must be able to do: a record of functions. Imports no torch; the functions do, when they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.config import ModelConfig, RunConfig, Settings
+    from regard.folder import Content, ModelFolder
+    from regard.text.corpus import LeftOut
+    from regard.text.tokenizer import Tokenizer
+
+Check = Callable[[], None]  # called often during long work; raises when somebody wants to stop
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Text to learn from, and text held out to score with."""
+
+    train: list[Any]
+    valid: list[Any]
+    left_out: list[LeftOut]
+    fingerprints: dict[str, str]  # role -> SHA-256 of the file
+    files: dict[str, str]  # role -> name of the file
+    facts: Settings = field(default_factory=dict)  # settings that follow from the files, such as the languages
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A corpus as a trainer needs it."""
+
+    batches: Callable[[int], Iterator[Any]]  # position -> batches without end from there on
+    batches_per_epoch: int
+    score: Callable[[nn.Module, Check], tuple[dict[str, float], list[tuple[str, ...]]]]  # scores, samples
+    signature: str  # how the scores are measured
+    left_out: list[LeftOut]
+    facts: dict[str, Any]  # what regard.json should tell of the data
+
+
+@dataclass(frozen=True)
+class Task:
+    """One family."""
+
+    name: str
+    gather: Callable[..., tuple[Any, Any]]  # named files -> (files to train on, files to validate on or None)
+    read: Callable[[Any, Any, RunConfig], Corpus]
+    defaults: Callable[[Corpus], Settings]  # what nobody has to set
+    learn: Callable[[Corpus, RunConfig, Check], Tokenizer]
+    prepare: Callable[[Corpus, Tokenizer, RunConfig, Check], Prepared]
+    build: Callable[[ModelConfig, Tokenizer], nn.Module]
+    loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
+    pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder
+    open: Callable[[ModelFolder], Any]
+
+
+def name_files(paths: dict[str, Path]) -> dict[str, str]:
+    """Role -> bare name: what may be told of a file in a model that is passed on."""
+    return {role: path.name for role, path in paths.items()}

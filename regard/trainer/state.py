@@ -1,0 +1,132 @@
+"""Everything needed to go on after a crash, bit for bit.
+
+Files of weights never change once they have their name (the step is in it); a manifest per saved step says which of
+them belong together and what their SHA-256 is. Saving writes the files, then the manifest; loading takes the newest
+manifest whose files are all there and whole. So a crash at any moment leaves the last good state as it was.
+
+weights-00000512.safetensors      the network after step 512
+optimizer-00000512.safetensors    Adam's memory of it
+best-00000448.safetensors         the average that scored best so far
+state-00000512.json               step, scores so far, and the names and hashes of the files above
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from regard.errors import RunError
+from regard.files import hash_file, write_whole
+
+KEPT = 2  # saved states; the older one is there in case the newer one cannot be read
+
+
+class Standing(BaseModel):
+    """How far a run got: small numbers that go with the weights."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0  # spent training, scoring included, over all sittings
+    scored_step: int = 0  # the last step that was scored
+    averaged: tuple[int, ...] = ()  # steps whose weights are averaged when scoring
+    best_step: int | None = None
+    best_scores: dict[str, float] = {}
+    misses: int = 0  # scores since the best
+
+
+@dataclass(frozen=True)
+class StateStore:
+    """The saved states of a run, in a folder."""
+
+    folder: Path
+
+    def put(self, kind: str, step: int, tensors: dict[str, Tensor]) -> None:
+        """Writes one file of tensors; it only counts once a saved state names it."""
+        whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        write_whole(self._file(kind, step), lambda path: save_file(whole, path, metadata={"format": "pt"}))
+
+    def get(self, kind: str, step: int) -> dict[str, Tensor]:
+        """The tensors of a file that was put."""
+        return load_file(self._file(kind, step))
+
+    def save(self, standing: Standing, weights: dict[str, Tensor], optimizer: dict[str, Tensor]) -> None:
+        """Makes this the state to go on from."""
+        self.put("weights", standing.step, weights)
+        self.put("optimizer", standing.step, optimizer)
+        files = {path.name: hash_file(path) for path in self._files_of(standing)}
+        manifest = {"standing": standing.model_dump(mode="json"), "files": files}
+        write_whole(self.folder / f"state-{standing.step:08}.json", json.dumps(manifest, indent=2) + "\n")
+        self._tidy()
+
+    def newest(self) -> Standing | None:
+        """How far the newest whole state got, or nothing if there is none."""
+        for manifest in self._manifests():
+            standing = self._read(manifest)
+            if standing is not None:
+                return standing
+        return None
+
+    def _read(self, manifest: Path) -> Standing | None:
+        try:
+            content = json.loads(manifest.read_bytes())
+            standing = Standing.model_validate(content["standing"])
+            hashes = content["files"]
+            whole = all(hashes[path.name] == hash_file(path) for path in self._files_of(standing))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
+            return None
+        return standing if whole else None
+
+    def _tidy(self) -> None:
+        """Removes what no kept state names."""
+        kept, old = self._manifests()[:KEPT], self._manifests()[KEPT:]
+        for manifest in old:
+            manifest.unlink()
+        needed = set()
+        for manifest in kept:
+            needed |= {manifest.name, *json.loads(manifest.read_bytes()).get("files", {})}
+        for path in self.folder.iterdir():
+            if path.name not in needed:
+                path.unlink()
+
+    def _manifests(self) -> list[Path]:
+        return sorted(self.folder.glob("state-*.json"), reverse=True)
+
+    def _files_of(self, standing: Standing) -> list[Path]:
+        wanted = [("weights", step) for step in {*standing.averaged, standing.step}]
+        wanted.append(("optimizer", standing.step))
+        if standing.best_step is not None:
+            wanted.append(("best", standing.best_step))
+        return [self._file(kind, step) for kind, step in sorted(wanted)]
+
+    def _file(self, kind: str, step: int) -> Path:
+        return self.folder / f"{kind}-{step:08}.safetensors"
+
+
+def flatten_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Adam's memory as named tensors."""
+    state = optimizer.state_dict()["state"]
+    return {f"{number}.{name}": tensor for number, entry in state.items() for name, tensor in entry.items()}
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Puts Adam's memory back where it was."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        number, _, name = key.partition(".")
+        state.setdefault(int(number), {})[name] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def restore_weights(model: torch.nn.Module, tensors: dict[str, Tensor]) -> None:
+    """Puts weights into a model; anything missing or left over is an error."""
+    try:
+        model.load_state_dict(tensors)
+    except (RuntimeError, SafetensorError) as problem:
+        raise RunError(f"the saved weights do not fit the model they were saved for: {problem}") from None

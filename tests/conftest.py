@@ -1,0 +1,72 @@
+"""What several rooms' tests need: little corpora, a tokenizer, a model that was really trained for a moment."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import regard
+from regard.config import ModelConfig
+from regard.model.transformer import EncoderDecoder
+from regard.text.tokenizer import Tokenizer
+
+SHORT = {  # a run of seconds
+    "model": {"layers": 2, "width": 32, "heads": 4, "inner": 64, "dropout": 0.1},
+    "train": {"tokens_per_batch": 512, "valid_every": 20, "warmup": 20, "rate": 0.005},
+    "text": {"vocab_size": 400},
+    "threads": 1,
+}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Small tensors: threads would only wait for each other."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+
+
+def write_pairs(folder: Path, count: int, name: str = "train", **options) -> dict[str, Path]:
+    """Phrasebook pairs as two text files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    phrases = regard.phrasebook("en", "fr", count, **options)
+    files = {"source": folder / f"{name}.en", "target": folder / f"{name}.fr"}
+    files["source"].write_text("".join(p.source + "\n" for p in phrases), encoding="utf-8")
+    files["target"].write_text("".join(p.target + "\n" for p in phrases), encoding="utf-8")
+    return files
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory) -> dict[str, Path]:
+    return write_pairs(tmp_path_factory.mktemp("pairs"), 300)
+
+
+@pytest.fixture(scope="session")
+def tokenizer(pairs) -> Tokenizer:
+    lines = pairs["source"].read_text().splitlines() + pairs["target"].read_text().splitlines()
+    return Tokenizer.learn(lines, 400)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory, pairs) -> Path:
+    """A translator trained for a few seconds: it has learned something, if not much."""
+    to = tmp_path_factory.mktemp("model") / "en-fr"
+    regard.train(
+        "translate",
+        to=to,
+        settings=SHORT | {"stop": {"steps": 300}, "train": SHORT["train"] | {"valid_every": 100}},
+        **pairs,
+    )
+    return to
+
+
+@pytest.fixture(scope="session")
+def translator(folder):
+    return regard.load(folder)
+
+
+@pytest.fixture(params=["post", "pre"])
+def network(request) -> EncoderDecoder:
+    """A small network with random weights, vocabulary 50, padding 49."""
+    torch.manual_seed(3)
+    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, norm=request.param, dropout=0.0)
+    return EncoderDecoder(config, pad_id=49).eval()

@@ -1,0 +1,41 @@
+"""Where a token stands."""
+
+import math
+
+import pytest
+import torch
+
+from regard.model.positions import Learned, Rotary, Sinusoidal, sinusoids
+
+
+def test_waves_are_the_papers_formula_in_two_halves():
+    table = sinusoids(torch.arange(50), 8)
+    for place in (0, 1, 7, 49):
+        for i in range(4):
+            angle = place / 10_000 ** (2 * i / 8)
+            assert table[place, i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+            assert table[place, 4 + i].item() == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+@pytest.mark.parametrize("make", [Sinusoidal, Learned])
+def test_a_part_of_a_text_gets_the_positions_it_has_in_the_whole(make):
+    positions = make(8, 16)
+    x = torch.randn(1, 10, 8)
+    assert torch.equal(positions(x)[:, 6:], positions(x[:, 6:], start=6))
+
+
+def test_waves_go_on_beyond_their_table_and_learned_places_do_not():
+    x = torch.zeros(1, 30, 8)
+    assert torch.equal(Sinusoidal(8, 4)(x)[0], sinusoids(torch.arange(30), 8))
+    with pytest.raises(ValueError, match="position 30 was asked for, but only 4"):
+        Learned(8, 4)(x)
+
+
+def test_turning_keeps_lengths_and_makes_products_depend_on_distance_alone():
+    rotary = Rotary(8, 4)
+    query, key = torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
+    assert rotary.turn(query, 5).norm() == pytest.approx(query.norm().item(), rel=1e-5)
+    near = (rotary.turn(query, 3) * rotary.turn(key, 1)).sum()
+    far = (rotary.turn(query, 13) * rotary.turn(key, 11)).sum()
+    assert near.item() == pytest.approx(far.item(), abs=1e-5)
+    assert torch.equal(rotary.turn(query, 0), query)

@@ -1,0 +1,56 @@
+"""Settings: a typo is an error, a rule names its remedy."""
+
+import pytest
+
+from regard.config import SIZES, RunConfig, differences, dump, merge, parse_assignment, read_toml, resolve
+from regard.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"trian": {}}, "no setting trian; did you mean train"),
+        ({"train": {"rat": 1}}, r"no setting train\.rat; did you mean rate"),
+        ({"model": {"widht": 1}}, "did you mean width"),
+        ({"model": {"zzz": 1}}, "known here: .*width"),
+        ({"model": {"width": 30, "heads": 4}}, "width=30 cannot be shared equally by heads=4; try width=32"),
+        ({"model": {"width": 7, "heads": 1}}, "must be even"),
+        ({"train": {"rate": -1}}, r"train\.rate=-1"),
+        ({"train": {"rate": "fast"}}, r"train\.rate='fast'"),
+        ({"model": {"norm": "middle"}}, "'post' or 'pre'"),
+        ({"text": {"vocab_size": 100}}, r"text\.vocab_size=100"),
+    ],
+)
+def test_what_cannot_be_is_told(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        resolve(settings)
+
+
+def test_a_size_is_a_shape_and_single_settings_stand_above_it():
+    config = resolve({"size": "base", "model": {"heads": 16}})
+    assert (config.model.width, config.model.inner, config.model.layers, config.model.heads) == (512, 2048, 6, 16)
+    assert set(SIZES) == {"tiny", "small", "base", "big"}
+
+
+def test_words_on_the_command_line_become_values():
+    assert parse_assignment("train.rate=0.003") == {"train": {"rate": 0.003}}
+    assert parse_assignment("model.norm=pre") == {"model": {"norm": "pre"}}
+    assert parse_assignment("seed=3") == {"seed": 3}
+    for wrong in ("train.rate", "=3", "train..rate=1"):
+        with pytest.raises(ConfigError, match=r"write section\.key=value"):
+            parse_assignment(wrong)
+
+
+def test_toml_that_is_none_is_told(tmp_path):
+    (tmp_path / "a.toml").write_text("[train\n")
+    with pytest.raises(ConfigError, match="not a TOML file"):
+        read_toml(tmp_path / "a.toml")
+    with pytest.raises(ConfigError, match="does not exist"):
+        read_toml(tmp_path / "b.toml")
+
+
+def test_a_config_comes_back_from_json_and_differences_are_named():
+    config = resolve({"size": "small", "train": {"rate": 0.01}})
+    assert RunConfig.model_validate_json(dump(config)) == config
+    other = resolve(merge(config.model_dump(), {"train": {"rate": 0.02}, "seed": 5}))
+    assert differences(config, other) == ["seed: 1 -> 5", "train.rate: 0.01 -> 0.02"]

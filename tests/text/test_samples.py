@@ -1,0 +1,464 @@
+"""The phrasebook: one meaning, three languages, one translation each way, and the true alignment."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from itertools import permutations
+from random import Random
+
+import pytest
+
+from regard.errors import ConfigError
+from regard.text import lexicon
+from regard.text.lexicon import VERBS, Noun
+from regard.text.samples import (
+    LANGUAGES,
+    Clause,
+    Nominal,
+    Phrase,
+    Sentence,
+    determiners,
+    is_held_out,
+    phrasebook,
+    say,
+    think,
+    translate,
+    triples,
+)
+
+DIRECTIONS = list(permutations(LANGUAGES, 2))
+NOUNS = {noun.english[0]: noun for noun in (*lexicon.NOUNS, *lexicon.NAMES, *lexicon.PRONOUNS)}
+ADJECTIVES = {adjective.english: adjective for adjective in lexicon.ADJECTIVES}
+TIMES = {" ".join(word for word, _ in time.english): time for time in lexicon.TIMES}
+THAT, BECAUSE, IF = "that", "because", "if"
+
+
+def nominal(words: str) -> Nominal:
+    """From a determiner ("-" for none, a star for the plural), adjectives and a noun: "the* old car", "Anna"."""
+    *front, noun = words.split()
+    determiner, *names = front or [""]
+    adjectives = [ADJECTIVES[name] for name in names]
+    before = next((adjective for adjective in adjectives if adjective.is_before), None)
+    after = next((adjective for adjective in adjectives if not adjective.is_before), None)
+    return Nominal(NOUNS[noun], determiner.strip("-*"), determiner.endswith("*"), before, after)
+
+
+def clause(subject: str, verb: str, thing: str = "", to: str = "", at: str = "", **more: object) -> Clause:
+    """From words: clause("the man", "buy", "a red hat", time="yesterday", tense="past")."""
+    parts = {"subject": subject, "thing": thing, "recipient": to, "place": at}
+    tables: dict[str, Mapping[str, object]] = {"time": TIMES, "modal": VERBS, "state": ADJECTIVES}
+    known = {name: nominal(words) for name, words in parts.items() if words}
+    chosen = {name: tables[name][str(value)] if name in tables else value for name, value in more.items()}
+    return Clause(VERBS[verb], **known, **chosen)  # type: ignore[arg-type]
+
+
+def past(subject: str, verb: str, thing: str = "", **more: object) -> Clause:
+    return clause(subject, verb, thing, tense="past", **more)  # type: ignore[arg-type]
+
+
+def text(sentence: Sentence, language: str) -> str:
+    return " ".join([word for word, _ in say(sentence, language)])
+
+
+def bare_words(sentence: str) -> list[str]:
+    """Without capitals, punctuation and elision."""
+    return re.findall(r"\w+", sentence.lower())
+
+
+HAND_CHECKED = [
+    (
+        Sentence(past("the old man", "buy", "a red hat", time="yesterday", is_time_first=True)),
+        "Yesterday, the old man bought a red hat.",
+        "Gestern hat der alte Mann einen roten Hut gekauft.",
+        "Hier, le vieil homme a acheté un chapeau rouge.",
+    ),
+    (
+        Sentence(clause("the woman", "call", "the young doctor")),
+        "The woman calls the young doctor.",
+        "Die Frau ruft den jungen Arzt an.",
+        "La femme appelle le jeune médecin.",
+    ),
+    (
+        Sentence(clause("she", "say"), THAT, past("this girl", "call", "my* clever neighbour")),
+        "She says that this girl called my clever neighbours.",
+        "Sie sagt, dass dieses Mädchen meine klugen Nachbarinnen angerufen hat.",
+        "Elle dit que cette fille a appelé mes voisines intelligentes.",
+    ),
+    (
+        Sentence(clause("I", "believe"), THAT, clause("Anna", "close", "the window")),
+        "I believe that Anna closes the window.",
+        "Ich glaube, dass Anna das Fenster zumacht.",
+        "Je crois qu'Anna ferme la fenêtre.",
+    ),
+    (
+        Sentence(clause("the mother", "call", "the doctor"), IF, clause("the child", "be", state="sick"), True),
+        "If the child is sick, the mother calls the doctor.",
+        "Wenn das Kind krank ist, ruft die Mutter den Arzt an.",
+        "Si l'enfant est malade, la mère appelle le médecin.",
+    ),
+    (
+        Sentence(clause("Anna", "sing"), IF, clause("he", "be", state="sad")),
+        "Anna sings if he is sad.",
+        "Anna singt, wenn er traurig ist.",
+        "Anna chante s'il est triste.",
+    ),
+    (
+        Sentence(clause("we", "help", "the farmer", modal="must"), BECAUSE, clause("he", "be", state="tired")),
+        "We must help the farmer because he is tired.",
+        "Wir müssen dem Bauern helfen, weil er müde ist.",
+        "Nous devons aider le fermier parce qu'il est fatigué.",
+    ),
+    (
+        Sentence(clause("the baker", "sell", "- fresh bread", at="the market", time="every day")),
+        "The baker sells fresh bread at the market every day.",
+        "Der Bäcker verkauft jeden Tag auf dem Markt frisches Brot.",
+        "Le boulanger vend du pain frais au marché tous les jours.",
+    ),
+    (
+        Sentence(clause("the* girl", "drink", "- cold water", at="our big garden", time="often")),
+        "The girls often drink cold water in our big garden.",
+        "Die Mädchen trinken oft in unserem großen Garten kaltes Wasser.",
+        "Les filles boivent souvent de l'eau froide dans notre grand jardin.",
+    ),
+    (
+        Sentence(clause("the nurse", "drink", "- coffee", time="never")),
+        "The nurse never drinks coffee.",
+        "Die Krankenschwester trinkt nie Kaffee.",
+        "L'infirmière ne boit jamais de café.",
+    ),
+    (
+        Sentence(clause("the teacher", "read", "the newspaper", is_negated=True)),
+        "The teacher does not read the newspaper.",
+        "Die Lehrerin liest die Zeitung nicht.",
+        "L'enseignante ne lit pas le journal.",
+    ),
+    (
+        Sentence(clause("I", "buy", "a egg", is_negated=True)),
+        "I do not buy an egg.",
+        "Ich kaufe kein Ei.",
+        "Je n'achète pas d'œuf.",
+    ),
+    (
+        Sentence(past("you", "eat", "-* small apple", is_negated=True)),
+        "You did not eat small apples.",
+        "Du hast keine kleinen Äpfel gegessen.",
+        "Tu n'as pas mangé de petites pommes.",
+    ),
+    (
+        Sentence(past("Thomas", "find", "-* old key")),
+        "Thomas found old keys.",
+        "Thomas hat alte Schlüssel gefunden.",
+        "Thomas a trouvé de vieilles clés.",
+    ),
+    (
+        Sentence(past("the* sick student", "arrive", time="last week")),
+        "The sick students arrived last week.",
+        "Die kranken Studenten sind letzte Woche angekommen.",
+        "Les étudiants malades sont arrivés la semaine dernière.",
+    ),
+    (
+        Sentence(past("my aunt", "leave", is_negated=True, time="yesterday evening")),
+        "My aunt did not leave yesterday evening.",
+        "Meine Tante ist gestern Abend nicht weggegangen.",
+        "Ma tante n'est pas partie hier soir.",
+    ),
+    (
+        Sentence(clause("the uncle", "show", "a beautiful white horse", to="the* child")),
+        "The uncle shows the children a beautiful white horse.",
+        "Der Onkel zeigt den Kindern ein schönes weißes Pferd.",
+        "L'oncle montre un beau cheval blanc aux enfants.",
+    ),
+    (
+        Sentence(past("the brother", "give", "the letter", to="a happy boy", time="today")),
+        "The brother gave a happy boy the letter today.",
+        "Der Bruder hat den Brief heute einem glücklichen Jungen gegeben.",
+        "Le frère a donné la lettre à un garçon heureux aujourd'hui.",
+    ),
+    (
+        Sentence(clause("this student", "wait for", "the teacher", at="the station", asks="yes")),
+        "Does this student wait for the teacher at the station?",
+        "Wartet dieser Student am Bahnhof auf die Lehrerin?",
+        "Est-ce que cet étudiant attend l'enseignante à la gare ?",
+    ),
+    (
+        Sentence(past("", "open", "the* heavy suitcase", asks="who")),
+        "Who opened the heavy suitcases?",
+        "Wer hat die schweren Koffer aufgemacht?",
+        "Qui a ouvert les valises lourdes ?",
+    ),
+    (
+        Sentence(clause("you", "talk to", asks="whom", modal="want to", time="tomorrow")),
+        "Who do you want to talk to tomorrow?",
+        "Mit wem willst du morgen reden?",
+        "À qui est-ce que tu veux parler demain ?",
+    ),
+    (
+        Sentence(past("the singer", "listen to", asks="whom")),
+        "Who did the singer listen to?",
+        "Wem hat die Sängerin zugehört?",
+        "Qui est-ce que la chanteuse a écouté ?",
+    ),
+    (
+        Sentence(clause("he", "throw away", asks="what")),
+        "What does he throw away?",
+        "Was wirft er weg?",
+        "Qu'est-ce qu'il jette ?",
+    ),
+    (
+        Sentence(past("the nice friend", "meet", "Emma", asks="where")),
+        "Where did the nice friend meet Emma?",
+        "Wo hat der nette Freund Emma getroffen?",
+        "Où est-ce que l'ami sympathique a rencontré Emma ?",
+    ),
+    (
+        Sentence(clause("the* cat", "be", asks="yes", state="white")),
+        "Are the cats white?",
+        "Sind die Katzen weiß?",
+        "Est-ce que les chats sont blancs ?",
+    ),
+    (
+        Sentence(clause("the new house", "be", is_negated=True, state="expensive", is_very=True)),
+        "The new house is not very expensive.",
+        "Das neue Haus ist nicht sehr teuer.",
+        "La nouvelle maison n'est pas très chère.",
+    ),
+    (
+        Sentence(clause("our sister", "wait for", "the famous singer", modal="can", is_negated=True, time="today")),
+        "Our sister cannot wait for the famous singer today.",
+        "Unsere Schwester kann heute nicht auf die berühmte Sängerin warten.",
+        "Notre sœur ne peut pas attendre la chanteuse célèbre aujourd'hui.",
+    ),
+    (
+        Sentence(clause("three* old black dog", "follow", "a tired man", at="the park")),
+        "Three old black dogs follow a tired man in the park.",
+        "Drei alte schwarze Hunde folgen im Park einem müden Mann.",
+        "Trois vieux chiens noirs suivent un homme fatigué dans le parc.",
+    ),
+    (
+        Sentence(past("she", "sleep", at="the new hotel", time="on Monday", is_time_first=True)),
+        "On Monday, she slept at the new hotel.",
+        "Am Montag hat sie im neuen Hotel geschlafen.",
+        "Lundi, elle a dormi au nouvel hôtel.",
+    ),
+    (
+        Sentence(clause("the mother", "tidy", "the big kitchen", modal="must", time="next week", is_time_first=True)),
+        "Next week, the mother must tidy the big kitchen.",
+        "Nächste Woche muss die Mutter die große Küche aufräumen.",
+        "La semaine prochaine, la mère doit ranger la grande cuisine.",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "english", "german", "french"), HAND_CHECKED, ids=[row[1] for row in HAND_CHECKED]
+)
+def test_a_meaning_is_said_as_a_teacher_would_say_it(
+    sentence: Sentence, english: str, german: str, french: str
+) -> None:
+    assert [text(sentence, language) for language in LANGUAGES] == [english, german, french]
+
+
+@pytest.fixture(scope="module")
+def thoughts() -> list[Sentence]:
+    random = Random(1)
+    return [think(random) for _ in range(50_000)]
+
+
+def test_the_same_sentence_always_has_the_same_translation_in_every_direction() -> None:
+    random = Random(2)
+    said: dict[str, set[str]] = {language: set() for language in (*LANGUAGES, "all")}
+    for _ in range(300_000):
+        thought = think(random)
+        texts = [text(thought, language) for language in LANGUAGES]
+        for language, known in zip(said, (*texts, "|".join(texts)), strict=True):
+            said[language].add(known)
+    # as many sentences in each language as there are triples of them: none has two partners
+    assert len({len(sentences) for sentences in said.values()}) == 1
+
+
+def test_held_out_triples_never_occur_in_training(thoughts: list[Sentence]) -> None:
+    held_out = [thought for thought in thoughts if is_held_out(thought)]
+    trained = {triple for thought in thoughts if not is_held_out(thought) for triple in triples(thought)}
+    assert 0.04 < len(held_out) / len(thoughts) < 0.08
+    assert all(any(triple not in trained for triple in triples(thought)) for thought in held_out)
+
+
+def test_a_triple_is_held_out_by_its_hash_and_about_one_in_twenty_is(thoughts: list[Sentence]) -> None:
+    known = {triple for thought in thoughts for triple in triples(thought)}
+    rare = {triple for triple in known if hashlib.sha256(" ".join(triple).encode()).digest()[0] < 13}
+    assert 0.045 < len(rare) / len(known) < 0.055
+    for thought in thoughts[:5_000]:
+        assert is_held_out(thought) == any(triple in rare for triple in triples(thought))
+
+
+def test_no_held_out_sentence_is_a_training_sentence_and_every_word_of_it_is_trained() -> None:
+    train = phrasebook("de", "fr", 20_000)
+    test = phrasebook("de", "fr", 1_000, held_out=True)
+    assert not {phrase.source for phrase in train} & {phrase.source for phrase in test}
+    assert not {phrase.target for phrase in train} & {phrase.target for phrase in test}
+    trained = {word for phrase in train for word in bare_words(f"{phrase.source} {phrase.target}")}
+    assert {word for phrase in test for word in bare_words(f"{phrase.source} {phrase.target}")} <= trained
+
+
+def test_sentences_are_as_many_as_asked_for_and_all_different() -> None:
+    phrases = phrasebook("en", "fr", 3_000)
+    assert len({phrase.source for phrase in phrases}) == 3_000
+    assert phrasebook("en", "fr", 0) == []
+
+
+def test_a_longer_phrasebook_begins_with_the_shorter_one_and_another_seed_is_another_book() -> None:
+    assert phrasebook("fr", "de", 500)[:100] == phrasebook("fr", "de", 100)
+    assert phrasebook("fr", "de", 100, seed=1) != phrasebook("fr", "de", 100, seed=2)
+
+
+def test_the_same_arguments_give_the_same_book_on_every_machine() -> None:
+    pairs = [[phrase.source, phrase.target, phrase.alignment] for phrase in phrasebook("en", "de", 500, seed=3)]
+    digest = hashlib.sha256(json.dumps(pairs).encode()).hexdigest()
+    assert digest.startswith("3d426b76a5482e90")
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_alignment_indexes_are_words_in_order_and_both_ways_the_same(
+    thoughts: list[Sentence], source: str, target: str
+) -> None:
+    for thought in thoughts[:2_000]:
+        phrase, back = translate(thought, source, target), translate(thought, target, source)
+        assert list(phrase.alignment) == sorted(set(phrase.alignment))
+        assert all(0 <= i < len(phrase.source.split(" ")) for i, _ in phrase.alignment)
+        assert all(0 <= j < len(phrase.target.split(" ")) for _, j in phrase.alignment)
+        assert sorted((j, i) for i, j in phrase.alignment) == list(back.alignment)
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_every_word_is_aligned_or_in_the_short_list_of_function_words(
+    thoughts: list[Sentence], source: str, target: str
+) -> None:
+    alone = set()
+    for thought in thoughts[:4_000]:
+        phrase = translate(thought, source, target)
+        aligned = {i for i, _ in phrase.alignment}
+        alone |= {word for i, word in enumerate(phrase.source.split(" ")) if i not in aligned}
+    assert alone == ({"à", "de", "des", "du", "la"} if source == "fr" else set())
+
+
+def aligned(phrase: Phrase) -> set[tuple[str, str]]:
+    source, target = phrase.source.split(" "), phrase.target.split(" ")
+    return {(source[i], target[j]) for i, j in phrase.alignment}
+
+
+def test_both_parts_of_a_separable_verb_are_aligned_with_the_verb() -> None:
+    sentence = Sentence(clause("the woman", "call", "the young doctor"))
+    links = aligned(translate(sentence, "en", "de"))
+    assert links == {("The", "Die"), ("woman", "Frau"), ("calls", "ruft"), ("calls", "an."), ("the", "den")} | {
+        ("young", "jungen"),
+        ("doctor.", "Arzt"),
+    }
+
+
+def test_what_french_writes_together_is_aligned_with_every_word_it_holds() -> None:
+    sentence = Sentence(clause("the nurse", "buy", "a egg", is_negated=True))
+    links = aligned(translate(sentence, "fr", "en"))
+    assert {("L'infirmière", "The"), ("L'infirmière", "nurse"), ("d'œuf.", "an"), ("d'œuf.", "egg.")} <= links
+    assert {("n'achète", "does"), ("n'achète", "not"), ("n'achète", "buy"), ("pas", "not"), ("pas", "does")} <= links
+    assert ("pas", "buy") not in links
+
+
+def test_the_question_is_aligned_with_what_asks_it_and_the_mark_with_the_mark() -> None:
+    sentence = Sentence(past("Anna", "see", "the dog", asks="yes"))
+    assert {("Did", "Est-ce"), ("Did", "qu'Anna"), ("Did", "a"), ("dog?", "?"), ("dog?", "chien")} <= aligned(
+        translate(sentence, "en", "fr")
+    )
+    assert aligned(translate(sentence, "en", "de")) == {("Did", "Hat"), ("Anna", "Anna"), ("the", "den")} | {
+        ("see", "gesehen?"),
+        ("dog?", "Hund"),
+    }
+
+
+def test_french_adjectives_stand_after_their_noun_but_for_a_few_short_ones() -> None:
+    before = {"young", "old", "big", "small", "new", "beautiful", "good", "long"}
+    for noun in lexicon.NOUNS:
+        for name, adjective in ADJECTIVES.items():
+            if adjective.kinds & noun.kinds:
+                thing = Nominal(noun, "our", False, *((adjective, None) if adjective.is_before else (None, adjective)))
+                words = text(Sentence(Clause(VERBS["see"], nominal("she"), thing)), "fr").strip(".").split()
+                assert words[:3] == ["Elle", "voit", "notre"]
+                assert words.index(noun.french[0]) == (4 if name in before else 3)
+
+
+def test_the_german_verb_is_second_in_a_statement_first_in_a_question_and_last_in_a_second_clause() -> None:
+    main = past("the man", "see", "the dog", time="yesterday")
+    assert text(Sentence(main), "de") == "Der Mann hat den Hund gestern gesehen."
+    assert text(Sentence(main._replace(is_time_first=True)), "de") == "Gestern hat der Mann den Hund gesehen."
+    assert text(Sentence(main._replace(asks="yes")), "de") == "Hat der Mann den Hund gestern gesehen?"
+    assert (
+        text(Sentence(clause("I", "know"), THAT, main), "de") == "Ich weiß, dass der Mann den Hund gestern gesehen hat."
+    )
+
+
+def test_french_elides_and_contracts_wherever_it_must(thoughts: list[Sentence]) -> None:
+    vowel = "(?=[aeiouhéèêôœ])"
+    wrong = re.compile(
+        rf"\b(le|la|de|je|ne|que) {vowel}|\bsi il\b|\b(à|de) les?\b|\b(ma|ce|beau|nouveau) {vowel}"
+        rf"|\bvieux {vowel}\w*[^\Wsx]\b|\b(l|d|j|n|qu)'[^aeiouhéèêôœ]",
+        re.IGNORECASE,
+    )
+    for thought in thoughts[:20_000]:
+        assert not wrong.search(text(thought, "fr"))
+
+
+def test_english_says_an_before_a_vowel_and_only_there(thoughts: list[Sentence]) -> None:
+    for thought in thoughts[:20_000]:
+        assert not re.search(r"\ba [aeiou]|\ban [^aeiou]", text(thought, "en"), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_sentence_begins_with_a_capital_and_ends_with_one_mark(thoughts: list[Sentence], language: str) -> None:
+    ending = r" \?" if language == "fr" else r"\?"
+    for thought in thoughts[:10_000]:
+        said = text(thought, language)
+        assert re.fullmatch(rf"[A-ZÀÖÜ][^.?]*[^ .?,]({ending}|\.)", said), said
+        assert "  " not in said
+        assert said.endswith("?") == bool(thought.main.asks)
+
+
+def test_sentences_are_of_moderate_length(thoughts: list[Sentence]) -> None:
+    lengths = sorted(len(say(thought, "en")) for thought in thoughts[:10_000])
+    assert lengths[500] >= 3 and lengths[-100] <= 15 and 6 <= lengths[5_000] <= 8
+
+
+def ways(nouns: Iterable[Noun], role: str) -> int:
+    """How many nominals there are, each noun with every determiner and none, one or two adjectives."""
+    total = 0
+    for noun in nouns:
+        fitting = [adjective for adjective in lexicon.ADJECTIVES if adjective.kinds & noun.kinds]
+        pairs = sum(a.is_before for a in fitting) * sum("colour" in a.kinds for a in fitting)
+        total += len(set(determiners(noun, role))) * (1 + len(fitting) + pairs)
+    return total
+
+
+def test_more_than_six_billion_sentences_say_who_did_what() -> None:
+    total = sum(
+        ways(frame.subjects, "subject")
+        * (ways(frame.objects, "any") if frame.objects else 1)
+        * (ways(frame.recipients, "unsure") if frame.recipients else 1)
+        for frame in lexicon.FRAMES
+    )
+    assert total > 6_000_000_000
+
+
+def test_one_word_has_one_meaning_in_each_language() -> None:
+    for language in ("english", "german", "french"):
+        for table in (lexicon.NOUNS, lexicon.ADJECTIVES):
+            words = [getattr(entry, language) for entry in table]
+            assert len(set(words)) == len(words)
+
+
+def test_an_unknown_language_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"no language 'it'; choose from en, de, fr"):
+        phrasebook("en", "it", 1)
+
+
+def test_a_translation_into_the_same_language_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"source and target are both 'de'; choose two different ones"):
+        phrasebook("de", "de", 1)
