@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.config import RunConfig, Settings, differences, merge, nearest, resolve
+from regard.config import RunConfig, Settings, choose_rate, differences, merge, nearest, resolve
 from regard.errors import ConfigError, RunError
 from regard.files import write_whole
 from regard.folder import ABOUT, RUN, TOKENIZER, ModelFolder
@@ -113,16 +113,16 @@ def _begin(
 
 
 def _decide(family: Task, corpus: Corpus, wanted: Settings) -> RunConfig:
-    """Every setting, with nothing left to choose: what was asked for, and for the rest what suits the corpus."""
+    """Every setting, with nothing left to choose: as it was asked for, else as it suits corpus and machine."""
     from regard.device import choose_device, count_cores
 
     config = resolve(merge(family.defaults(corpus), wanted))
-    return resolve(
-        merge(
-            config.model_dump(),
-            {"device": choose_device(config.device).type, "threads": config.threads or count_cores()},
-        )
-    )
+    decided: Settings = {
+        "device": choose_device(config.device).type,
+        "threads": config.threads or count_cores(),
+        "train": {"rate": config.train.rate or choose_rate(config.model.width)},
+    }
+    return resolve(merge(config.model_dump(), decided))
 
 
 def _read_record(run: Path) -> dict[str, Any] | None:

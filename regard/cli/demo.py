@@ -11,12 +11,12 @@ from regard.run import load
 from regard.text.samples import LANGUAGES
 from regard.text.score import score_translations
 
-TRAIN, VALID, TEST = 30_000, 200, 500
+TRAIN, VALID, TEST = 60_000, 200, 500
 SETTINGS = {
     "size": "tiny",
-    "stop": {"steps": 600},
+    "stop": {"steps": 2000},
     "model": {"dropout": 0.0, "layers": 2},
-    "train": {"tokens_per_batch": 2048, "rate": 0.004, "warmup": 200, "valid_every": 150, "smoothing": 0.0},
+    "train": {"tokens_per_batch": 1280, "warmup": 300, "valid_every": 400},
 }
 
 

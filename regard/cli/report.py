@@ -42,6 +42,7 @@ class Report:
         self._plan: Plan | None = None
         self._seconds = 0.0
         self._loss = self._speed = 0.0
+        self._newest_score = ""
         columns = (TextColumn("{task.fields[line]}"), BarColumn(), _TimeLeft())
         self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self._bar.add_task("training", total=None, line="")
@@ -89,13 +90,15 @@ class Report:
         share = 0.1 if self._loss else 1.0  # smoothed for the eye
         self._loss += share * (event.loss - self._loss)
         self._speed += share * (event.tokens / event.seconds - self._speed)
-        line = f"step {event.step}  loss {self._loss:.3f}  {self._speed:.0f} tokens/s"
+        line = f"step {event.step}  loss {self._loss:.3f}{self._newest_score}  {self._speed:.0f} tokens/s"
         done, total = self._progress()
         self._bar.update(self._task, line=line, completed=done, total=total)
 
     def _show_score(self, event: Scored) -> None:
         self._seconds += event.seconds
         scores = ", ".join(f"{name} {value:.4g}" for name, value in event.scores.items())
+        name, value = next(iter(event.scores.items()))
+        self._newest_score = f"  {name} {value:.1f}"
         self.say(f"step {event.step}: {scores}; training loss {self._loss:.3f}, {self._speed:.0f} tokens/s")
         for source, text, *_ in event.samples[:1]:
             self.say(f"    {source}\n    -> {text}")

@@ -50,7 +50,7 @@ def test_accumulated_gradient_is_the_whole_batchs_gradient(network):
 
 
 def test_training_on_one_batch_learns_it(network):
-    config = TrainConfig(warmup=10, rate=0.01, smoothing=0.0)
+    config = TrainConfig(warmup=10, rate=0.01)
     trainer = Trainer(network, make_optimizer(network, config), loss, config, seed=1)
     batch = some_batch(4)
     losses = [
