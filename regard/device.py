@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -24,13 +26,20 @@ def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def settle(threads: int) -> None:
-    """Make results repeatable: this many threads, and only operations that always add up in the same order."""
+@contextmanager
+def settled(threads: int) -> Iterator[None]:
+    """While inside, results are repeatable: this many threads, and only operations that add up in a fixed order."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what CUDA asks for before it promises an order
+    threads_before, strict_before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     # A debugging aid that would cost time on every tensor:
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads_before)
+        torch.use_deterministic_algorithms(strict_before)
 
 
 def derive_seed(*parts: object) -> int:

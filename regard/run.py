@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from regard.config import RunConfig, Settings, choose_rate, differences, merge, nearest, resolve
 from regard.errors import ConfigError, RunError
@@ -23,7 +23,7 @@ from regard.text.tokenizer import Tokenizer
 from regard.trainer.stop import Stopped, Stopper
 
 if TYPE_CHECKING:
-    from regard.session import Event, Plan
+    from regard.session import Event, Finished, Plan
 
 RECORD = "run.json"
 
@@ -34,16 +34,18 @@ def load(folder: str | Path) -> Any:
     return find_task(str(opened.about.get("task"))).open(opened)
 
 
-def train(task: str, *, to: str | Path, settings: Settings | None = None, fresh: bool = False, **files: Any) -> Path:
-    """Trains a model into the folder `to`; Ctrl-C saves, and the same call goes on. Returns the folder.
+def train(
+    task: str, *, to: str | Path, settings: Settings | None = None, fresh: bool = False, **files: Any
+) -> Finished:
+    """Trains a model into the folder `to`; Ctrl-C saves, and the same call goes on. Returns how it ended.
 
     files: for translate, `source` and `target` (and valid_source, valid_target, columns, keys).
     """
     stopper = Stopper()
     with stopper.listening():
-        for _ in training(task, to=to, settings=settings, fresh=fresh, stopper=stopper, **files):
-            pass
-    return Path(to)
+        for event in training(task, to=to, settings=settings, fresh=fresh, stopper=stopper, **files):
+            last = event
+    return cast("Finished", last)
 
 
 def training(
@@ -67,11 +69,14 @@ def training(
     with _sole_owner(Path(to), fresh) as run:
         try:
             corpus, config, tokenizer = _begin(family, run, train_files, valid_files, wanted, check)
-            from regard.session import Session  # with torch from here on
+            from regard.device import settled  # with torch from here on
+            from regard.session import Session
 
-            session = Session(family, Path(to), run, corpus, config, tokenizer, check)
-            yield session.plan()
-            yield from session.events()
+            assert config.threads is not None, "decided before the first step"
+            with settled(config.threads):
+                session = Session(family, Path(to), run, corpus, config, tokenizer, check)
+                yield session.plan()
+                yield from session.events()
         except Stopped:
             raise KeyboardInterrupt from None
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard import __version__
 from regard.config import RunConfig
-from regard.device import choose_device, derive_seed, settle
+from regard.device import choose_device, derive_seed
 from regard.files import write_whole
 from regard.folder import write_model
 from regard.tasks.card import model_card
@@ -65,8 +65,6 @@ class Session:
     def __init__(
         self, task: Task, folder: Path, run: Path, corpus: Corpus, config: RunConfig, tokenizer: Tokenizer, check: Check
     ) -> None:
-        assert config.threads is not None
-        settle(config.threads)
         self.task, self.folder, self.config, self.tokenizer, self.check = task, folder, config, tokenizer, check
         self.corpus = corpus
         self.data = task.prepare(corpus, tokenizer, config, check)

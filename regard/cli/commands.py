@@ -257,7 +257,7 @@ def demo(
     direction: Annotated[str, typer.Option(help="From which language to which: en, de, fr.")] = "en-fr",
     to: Annotated[Path, typer.Option(help="Folder for the text and the model.")] = Path("models/demo"),
 ) -> None:
-    """Train on an embedded phrasebook in about a minute and show what was learned."""
+    """Train on an embedded phrasebook in two or three minutes and show what was learned."""
     from regard.cli.demo import show_translate
 
     show_translate(direction, to, put, say)

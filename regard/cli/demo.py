@@ -1,4 +1,4 @@
-"""`regard demo`: the whole way in about a minute, on a phrasebook that comes with the package."""
+"""`regard demo`: the whole way in a few minutes, on a phrasebook that comes with the package."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,15 +8,16 @@ from regard.cli.report import watch
 from regard.errors import ConfigError
 from regard.files import write_whole
 from regard.run import load
-from regard.text.samples import LANGUAGES
+from regard.text.samples import LANGUAGES, Phrase
 from regard.text.score import score_translations
 
-TRAIN, VALID, TEST = 60_000, 200, 500
+TRAIN, VALID, TEST = 60_000, 100, 500
+LOOK_LAYER = 2  # the last one of this small model: where the next word is decided
 SETTINGS = {
     "size": "tiny",
-    "stop": {"steps": 2000},
+    "stop": {"steps": 1900},
     "model": {"dropout": 0.0, "layers": 2},
-    "train": {"tokens_per_batch": 1280, "warmup": 300, "valid_every": 400},
+    "train": {"tokens_per_batch": 1280, "warmup": 150, "valid_every": 500, "average": 8},
 }
 
 
@@ -59,15 +60,15 @@ def _show_results(direction: str, model: Path, seconds: float, put: Callable[[st
     crossing = max(test, key=_crossings)
     put("")
     put(f"What it looks at: {crossing.source} (rows: the translation; columns: the source; darker: looked at more)")
-    put(translator.look(crossing.source).to_text(layer=LOOK_LAYER))
+    seen = translator.look(crossing.source)
+    put(seen.to_text(layer=LOOK_LAYER))
+    write_whole(model.parent / "look.svg", seen.to_svg(layer=LOOK_LAYER))
     put("")
+    put(f"The same as a picture: {model.parent / 'look.svg'}")
     put(f'Go on: echo "{test[0].source}" | regard translate {model}')
 
 
-LOOK_LAYER = 2  # of the decoder; in the last layer heads look at the sentence's end when they have nothing to find
-
-
-def _crossings(phrase: object) -> int:
+def _crossings(phrase: Phrase) -> int:
     """Pairs of links that cross: how much a sentence is reordered."""
-    links = phrase.alignment  # type: ignore[attr-defined]
+    links = phrase.alignment
     return sum(a < c and b > d for a, b in links for c, d in links)

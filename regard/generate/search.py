@@ -2,7 +2,7 @@
 
 Beam search follows CTranslate2's rules, so that both engines find the same: twice as many candidates as beams, a
 finished candidate leaves the beam and the next unfinished one takes its place, a row is done when as many candidates
-have finished as there are beams, and finished ones are ranked by score / length^penalty (the end not counted).
+have finished as there are beams, and finished ones are ranked by score / length^penalty (the end counts).
 """
 
 import math
@@ -37,10 +37,8 @@ class Hypothesis:
     is_finished: bool  # False: cut off at its limit
 
     def rank(self, length_penalty: float) -> float:
-        """Higher is better; nothing at all is the worst answer, unless lengths do not count."""
-        if length_penalty == 0:
-            return self.score
-        return self.score / len(self.ids) ** length_penalty if self.ids else -math.inf
+        """Higher is better."""
+        return self.score / (len(self.ids) + self.is_finished) ** length_penalty
 
 
 def greedy(step: Step, start: Tensor, end_id: int, limits: Sequence[int]) -> list[Hypothesis]:

@@ -1,0 +1,38 @@
+"""What the documentation shows really runs."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.S))
+def test_python_in_the_readme_runs(block, folder, capsys):
+    exec(compile(block.replace("models/de-en", str(folder)), "README.md", "exec"), {})
+    assert capsys.readouterr().out.strip()
+
+
+def test_commands_in_the_readme_exist():
+    from typer.testing import CliRunner
+
+    from regard.cli.commands import app
+
+    names = set(re.findall(r"^(?:regard|\$ regard) (\w+)", README, re.M))
+    assert {"train", "translate", "evaluate", "look", "info"} <= names
+    for name in names:
+        assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0, name
+
+
+def test_files_the_readme_shows_are_there():
+    for name in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / name).exists(), name
+
+
+def test_make_targets_in_the_readme_are_real():
+    for target in set(re.findall(r"^make (\w+)", README, re.M)):
+        done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
