@@ -1,16 +1,20 @@
 """Kills a short training at random moments, saves included, and lets it go on.
 
 Claim: the final weights are bit-identical to those of a run that was never stopped, and no folder is unreadable.
-Each trial starts a training, kills it (SIGKILL) after a random time, opens what it left, and lets it finish.
+Each trial starts a training, kills it (SIGKILL) after a random time, opens what it left, and lets it finish;
+every other trial waits for the next write first and kills it in there.
 """
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from measure import arguments, report
@@ -18,7 +22,7 @@ from measure import arguments, report
 import regard
 from regard.files import hash_file
 
-STEPS = 60
+STEPS = 40
 SETTINGS = [
     "threads=1", "model.layers=2", "model.width=64", "model.inner=128", "text.vocab_size=600",
     "train.tokens_per_batch=1024", "train.valid_every=6", "train.warmup=20",
@@ -35,6 +39,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2, help="trials at a time")
     given = parser.parse_args()
     choose = random.Random(given.seed)
     with tempfile.TemporaryDirectory() as temporary:
@@ -46,47 +51,63 @@ def main() -> None:
         subprocess.run(command(text, text / "whole"), check=True, capture_output=True)
         whole_seconds = time.perf_counter() - began
         wanted = fingerprint(text / "whole")
-        identical = unreadable = trials = 0
-        moments: dict[str, int] = {}
-        while sum(moments.values()) < given.kills:
-            trials += 1
-            to = text / f"trial-{trials}"
-            done, moment = sit(command(text, to), to, choose.uniform(0.1, whole_seconds))
-            if done:
-                continue  # it was faster than the kill
-            moments[moment] = moments.get(moment, 0) + 1
-            unreadable += not is_readable(to)
-            sit(command(text, to), to, None)
-            same = fingerprint(to) == wanted
-            identical += same
-            print(f"killed while {moment}: {'identical' if same else 'DIFFERENT'}", flush=True)
+        limits = [choose.uniform(0.1, whole_seconds) for _ in range(given.kills)]
+        with ThreadPoolExecutor(given.jobs) as pool:
+            trials = [pool.submit(try_one, text, number, limit, wanted) for number, limit in enumerate(limits)]
+            results = [trial.result() for trial in trials]
+    moments = Counter(moment for moment, _, _ in results)
+    identical = sum(same for _, same, _ in results)
+    unreadable = sum(not readable for _, _, readable in results)
     report(
-        {"kills": given.kills, "identical": identical, "unreadable": unreadable, "moments": moments},
+        {"kills": given.kills, "identical": identical, "unreadable": unreadable, "moments": dict(moments)},
         given.json,
     )
     if identical != given.kills or unreadable:
         sys.exit("a run was lost or changed")
 
 
-def sit(words: list[str], to: Path, limit: float | None) -> tuple[bool, str]:
-    """One sitting, killed after `limit` seconds; whether it finished, and else what it was doing."""
-    process = subprocess.Popen(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
+def try_one(text: Path, number: int, limit: float, wanted: tuple[str, str]) -> tuple[str, bool, bool]:
+    """One training, killed once: what it was doing, whether it ended with the same bits, whether it could be opened."""
+    to = text / f"trial-{number}"
+    done, moment = sit(command(text, to), to, limit, in_a_write=number % 2 == 1)
+    if done:
+        shutil.rmtree(to)
+        return try_one(text, number, limit * 0.7, wanted)  # it was faster than the kill
+    readable = is_readable(to)
+    sit(command(text, to), to, None)
+    same = fingerprint(to) == wanted
+    print(f"{number}: killed while {moment}: {'identical' if same else 'DIFFERENT'}", flush=True)
+    return moment, same, readable
+
+
+def sit(words: list[str], to: Path, limit: float | None, *, in_a_write: bool = False) -> tuple[bool, str]:
+    """One sitting, killed after `limit` seconds, or in the first write after that; and what it was doing then."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     try:
         _, said = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
+        while in_a_write and process.poll() is None and not is_writing(to):
+            pass
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        return False, doing(to)
+        return process.returncode == 0, doing(to)
     if process.returncode:
         sys.exit(said.decode())
     return True, ""
 
 
+def is_writing(to: Path) -> bool:
+    """Whether a file or a model is half written just now."""
+    try:
+        return any((to / name).exists() for name in (".new", ".ready", ".old")) or any(to.rglob("*.unfinished"))
+    except FileNotFoundError:  # it was renamed while we looked
+        return False
+
+
 def doing(to: Path) -> str:
     """What was going on when it was killed, by what lies about."""
-    if any(to.rglob("*.unfinished")) or (to / ".new").exists() or (to / ".ready").exists() or (to / ".old").exists():
+    if is_writing(to):
         return "writing"
     if not (to / "run" / "run.json").exists():
         return "before the first step"

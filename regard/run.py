@@ -64,6 +64,8 @@ def training(
     family = find_task(task)
     wanted = merge(settings or {}, {"task": task})
     resolve(wanted)  # a typo is told before any file is read
+    if wanted.get("device") == "auto":
+        del wanted["device"]  # the same as not to have said anything: what an earlier sitting chose is kept
     train_files, valid_files = family.gather(**files)
     check = (stopper or Stopper()).check
     with _sole_owner(Path(to), fresh) as run:

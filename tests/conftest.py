@@ -1,7 +1,9 @@
 """What several rooms' tests need: little corpora, a tokenizer, a model that was really trained for a moment."""
 
+import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 
@@ -9,6 +11,10 @@ import regard
 from regard.config import ModelConfig
 from regard.model.transformer import EncoderDecoder
 from regard.text.tokenizer import Tokenizer
+
+# A slow machine is no failure, and a gate must give the same answer twice.
+hypothesis.settings.register_profile("here", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("here")
 
 SHORT = {  # a run of seconds
     "model": {"layers": 2, "width": 32, "heads": 4, "inner": 64, "dropout": 0.1},

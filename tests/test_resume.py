@@ -145,7 +145,7 @@ def test_other_settings_are_refused_and_fresh_starts_over(tmp_path, pairs):
 
 def test_what_was_decided_is_kept_when_it_is_not_said_again(tmp_path, pairs):
     regard.train("translate", to=tmp_path / "m", settings=settings(5), **pairs)
-    regard.train("translate", to=tmp_path / "m", settings={"stop": {"steps": 8}}, **pairs)
+    regard.train("translate", to=tmp_path / "m", settings={"stop": {"steps": 8}, "device": "auto"}, **pairs)
     about = regard.load(tmp_path / "m").about
     assert about["settings"]["model"]["width"] == 32 and about["training"]["steps"] == 8
 

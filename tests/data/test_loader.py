@@ -3,7 +3,7 @@
 from itertools import islice
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.collate import collate_pairs
@@ -18,7 +18,6 @@ def make(pairs, budget=100, seed=1):
 
 
 @given(lengths, st.integers(16, 200), st.integers(0, 5))
-@settings(deadline=None)
 def test_an_epoch_has_every_example_once_and_keeps_to_the_budget(pairs, budget, epoch):
     batches = make(pairs, budget).epoch(epoch)
     assert sorted(torch.cat(batches).tolist()) == list(range(len(pairs)))
@@ -29,7 +28,6 @@ def test_an_epoch_has_every_example_once_and_keeps_to_the_budget(pairs, budget, 
 
 
 @given(lengths, st.integers(0, 40))
-@settings(deadline=None)
 def test_position_is_one_integer(pairs, position):
     """Starting at a position gives what taking that many batches first would have given."""
     loader = make(pairs)
@@ -47,7 +45,6 @@ def test_order_is_a_function_of_seed_and_epoch():
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=6), min_size=1, max_size=8))
-@settings(deadline=None)
 def test_packed_lists_come_back_and_pad_to_the_longest(lists):
     packed = TokenLists.of(lists)
     assert [packed[i].tolist() for i in range(len(packed))] == lists

@@ -50,7 +50,7 @@ def some_table(seed: int, size: int = 6) -> torch.Tensor:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_beam_of_one_is_greedy(seed, limit):
     table, start = some_table(seed), torch.tensor([1, 2, 3])
     one = beam(Remembering(table, 3), start, END, [limit] * 3, Search(beams=1))
@@ -61,7 +61,7 @@ def test_a_beam_of_one_is_greedy(seed, limit):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_row_is_answered_alike_alone_and_among_others(seed):
     table, starts = some_table(seed), [1, 2, 3, 4]
     together = beam(Remembering(table, 4), torch.tensor(starts), END, [9] * 4, Search(beams=3, n_best=3))
@@ -71,7 +71,7 @@ def test_a_row_is_answered_alike_alone_and_among_others(seed):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_wide_beam_finds_the_best_of_all_sequences(seed):
     """With room for every sequence up to 3 tokens, the beam must find what trying all of them finds."""
     table, limit = some_table(seed, size=4), 4
@@ -90,7 +90,7 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(seed):
 
 
 @given(st.integers(0, 10_000), st.integers(2, 4), st.sampled_from([0.0, 0.6, 1.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_answers_come_best_first_without_repeats(seed, width, penalty):
     search = Search(beams=width, length_penalty=penalty, n_best=width)
     answers = beam(Table(some_table(seed)), torch.tensor([1]), END, [10], search)[0]

@@ -16,7 +16,7 @@ sizes = st.integers(1, 6)
 
 
 @given(n=sizes, width=sizes, seed=st.integers(0, 999))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_soft_weights_are_a_distribution(n, width, seed):
     torch.manual_seed(seed)
     _, weights = soft_attention(torch.randn(3, width), torch.randn(3, n, width))
@@ -25,7 +25,7 @@ def test_soft_weights_are_a_distribution(n, width, seed):
 
 
 @given(n=sizes, seed=st.integers(0, 999))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_set_has_no_order(n, seed):
     """Permuting the set permutes the weights and leaves the mixture as it was."""
     torch.manual_seed(seed)

@@ -11,13 +11,12 @@ any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
 @given(any_text | st.sampled_from(["</s>", "<pad> <unk>", "  two  spaces ", "\u2028\r\t", "a\x00b", "नमस्ते", "👩‍👩‍👧"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_comes_back_as_it_was(tokenizer, text):
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
 @given(any_text)
-@settings(deadline=None)
 def test_the_end_stands_at_the_end_and_only_there(tokenizer, text):
     ids = tokenizer.encode(text)
     assert ids[-1] == tokenizer.end_id
