@@ -136,7 +136,7 @@ class EncoderDecoder(nn.Module):
     def _start_weights(self) -> None:
         """Xavier's, but what a sub-layer adds is small at first, so that signals pass through all layers.
 
-        Without that, a post-norm network had BLEU 2.8 where this one has 9.4, after 256 steps on Multi30k.
+        A post-norm network learns little for hundreds of steps without that.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear):
