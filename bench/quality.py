@@ -3,6 +3,8 @@
 BLEU on the test part with sacrebleu's default signature (13a, cased); peak memory of the training process.
 """
 
+import json
+import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -11,7 +13,7 @@ from measure import arguments, peak_memory_mb, report
 
 import regard
 from regard.session import Finished
-from regard.trainer.loop import Progress, Scored
+from regard.trainer.loop import Scored
 
 
 def main() -> None:
@@ -28,22 +30,23 @@ def main() -> None:
 
 def bench(data: Path, direction: str, minutes: float, to: Path) -> dict[str, object]:
     source, target = direction.split("-")
-    tokens, seconds, curve = 0, 0.0, []
     for event in regard.training(
         "translate", to=to, settings={"stop": {"minutes": minutes}},
         source=data / f"train.{source}", target=data / f"train.{target}",
         valid_source=data / f"val.{source}", valid_target=data / f"val.{target}",
     ):  # fmt: skip
-        if isinstance(event, Progress):
-            tokens, seconds = tokens + event.tokens, seconds + event.seconds
-        elif isinstance(event, Scored):
-            seconds += event.seconds
-            curve.append(
-                {"minutes": round(seconds / 60, 2), "step": event.step, "valid_bleu": round(event.scores["bleu"], 2)}
-            )
-            print(curve[-1], flush=True)
+        if isinstance(event, Scored):
+            print(f"step {event.step}: BLEU {event.scores['bleu']:.2f}", flush=True)
         elif isinstance(event, Finished):
             finished = event
+    # From the run's own log, so that a bench that was interrupted tells of all its sittings.
+    log = [json.loads(line) for line in (to / "run" / "metrics.jsonl").read_text().splitlines()]
+    curve = [
+        {"minutes": round(entry["seconds"] / 60, 2), "step": entry["step"], "valid_bleu": round(entry["bleu"], 2)}
+        for entry in log
+        if "bleu" in entry
+    ]
+    speeds = [entry["tokens_per_second"] for entry in log if "rate" in entry]
     memory = peak_memory_mb()
     model = regard.load(to)
     files = {"source": data / f"test_2016_flickr.{source}", "target": data / f"test_2016_flickr.{target}"}
@@ -58,7 +61,7 @@ def bench(data: Path, direction: str, minutes: float, to: Path) -> dict[str, obj
         "minutes": round(finished.seconds / 60, 2),
         "steps": finished.step,
         "weights": weights,
-        "tokens_per_second": round(tokens / seconds) if seconds else None,
+        "tokens_per_second_median": round(statistics.median(speeds)),
         "peak_memory_mb": round(memory),
         "curve": curve,
     }

@@ -4,7 +4,6 @@ Knows nothing of files of text, of torch or of tasks. `None` means: chosen from 
 """
 
 import difflib
-import json
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -154,11 +153,6 @@ def resolve(settings: Settings) -> RunConfig:
 def choose_rate(width: int) -> float:
     """A learning rate for matrices of this width: 0.005 at 128, 0.00125 at 512 (with Adam and a warm-up)."""
     return 0.64 / width
-
-
-def dump(config: BaseModel) -> str:
-    """JSON with sorted keys: equal configs have equal text."""
-    return json.dumps(config.model_dump(mode="json"), indent=2, sort_keys=True) + "\n"
 
 
 def differences(before: BaseModel, after: BaseModel, prefix: str = "") -> list[str]:

@@ -70,7 +70,8 @@ def training(
     check = (stopper or Stopper()).check
     with _sole_owner(Path(to), fresh) as run:
         try:
-            corpus, config, tokenizer = _begin(family, run, train_files, valid_files, wanted, check)
+            record = None if fresh else _read_record(run)
+            corpus, config, tokenizer = _begin(family, run, record, train_files, valid_files, wanted, check)
             from regard.device import settled  # with torch from here on
             from regard.session import Session
 
@@ -91,10 +92,15 @@ def find_task(name: str) -> Task:
 
 
 def _begin(
-    family: Task, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check
+    family: Task,
+    run: Path,
+    record: dict[str, Any] | None,
+    train_files: Any,
+    valid_files: Any,
+    wanted: Settings,
+    check: Check,
 ) -> tuple[Corpus, RunConfig, Tokenizer]:
-    """What an earlier sitting decided, if it is still about the same text and settings; else decides it now."""
-    record = _read_record(run)
+    """What an earlier sitting decided (its record), if it is about the same text and settings; else decides it."""
     if record is None:
         corpus = family.read(train_files, valid_files, resolve(wanted))
         config = _decide(family, corpus, wanted)
@@ -102,7 +108,7 @@ def _begin(
         tokenizer = family.learn(corpus, config, check)
         check()
         config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
-        run.mkdir(parents=True, exist_ok=True)
+        _clear(run)  # only now that a new run can begin
         write_whole(run / TOKENIZER, tokenizer.dump())
         about = {"config": config.model_dump(mode="json"), "fingerprints": corpus.fingerprints, "files": corpus.files}
         write_whole(run / RECORD, json.dumps(about, indent=2) + "\n")
@@ -171,15 +177,19 @@ def _sole_owner(folder: Path, fresh: bool) -> Iterator[Path]:
         run.mkdir(parents=True, exist_ok=True)
         with (run / "lock").open("a+") as lock:
             _take(lock, folder)
-            if fresh:
-                for path in run.iterdir():
-                    if path.name != "lock":
-                        shutil.rmtree(path) if path.is_dir() else path.unlink()
             yield run
     except OSError as problem:
         raise RunError(f"{folder} cannot be written: {problem.strerror or problem}; choose another with --to") from None
     finally:
         _remove_if_unused(run, began_here)
+
+
+def _clear(run: Path) -> None:
+    """Removes an earlier run, its record first: without it the rest counts for nothing."""
+    (run / RECORD).unlink(missing_ok=True)
+    for path in run.iterdir():
+        if path.name != "lock":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _take(lock: Any, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.config import SIZES, RunConfig, differences, dump, merge, parse_assignment, read_toml, resolve
+from regard.config import SIZES, RunConfig, differences, merge, parse_assignment, read_toml, resolve
 from regard.errors import ConfigError
 
 
@@ -51,6 +51,6 @@ def test_toml_that_is_none_is_told(tmp_path):
 
 def test_a_config_comes_back_from_json_and_differences_are_named():
     config = resolve({"size": "small", "train": {"rate": 0.01}})
-    assert RunConfig.model_validate_json(dump(config)) == config
+    assert RunConfig.model_validate_json(config.model_dump_json()) == config
     other = resolve(merge(config.model_dump(), {"train": {"rate": 0.02}, "seed": 5}))
     assert differences(config, other) == ["seed: 1 -> 5", "train.rate: 0.01 -> 0.02"]

@@ -143,6 +143,15 @@ def test_other_settings_are_refused_and_fresh_starts_over(tmp_path, pairs):
     assert regard.load(tmp_path / "m").about["settings"]["seed"] == 2
 
 
+def test_fresh_loses_nothing_when_the_new_run_cannot_begin(tmp_path, pairs):
+    regard.train("translate", to=tmp_path / "m", settings=settings(5), **pairs)
+    before = final_weights(tmp_path / "m")
+    with pytest.raises(regard.CorpusError):
+        regard.train("translate", to=tmp_path / "m", fresh=True, source=tmp_path / "no.en", target=pairs["target"])
+    assert final_weights(tmp_path / "m") == before
+    assert StateStore(tmp_path / "m" / "run" / "state").newest().step == 5
+
+
 def test_what_was_decided_is_kept_when_it_is_not_said_again(tmp_path, pairs):
     regard.train("translate", to=tmp_path / "m", settings=settings(5), **pairs)
     regard.train("translate", to=tmp_path / "m", settings={"stop": {"steps": 8}, "device": "auto"}, **pairs)
@@ -211,6 +220,18 @@ def test_the_newest_whole_state_wins(tmp_path):
     (tmp_path / "state-00000020.json").write_text('{"standing": {"st')
     assert store.newest() is None
     assert not (tmp_path / "weights-00000010.safetensors").exists()  # older ones were tidied away
+
+
+@pytest.mark.parametrize("damage", [b"{", None])
+def test_a_run_that_fell_back_saves_again_and_forgets_the_damaged_state(tmp_path, damage):
+    store = make_states(tmp_path, [10, 30])
+    broken = tmp_path / ("state-00000030.json" if damage else "weights-00000030.safetensors")
+    broken.write_bytes(damage or b"short")
+    assert store.newest().step == 10
+    make_states(tmp_path, [20])
+    assert store.newest().step == 20
+    assert sorted(path.name for path in tmp_path.glob("state-*")) == ["state-00000010.json", "state-00000020.json"]
+    assert not list(tmp_path.glob("*00000030*"))
 
 
 @pytest.mark.parametrize("victim", ["weights", "optimizer", "state"])

@@ -61,5 +61,5 @@ def _decode(file: IO[bytes], say: Callable[[str], None]) -> Iterator[str]:
 
 
 def _on_one_line(text: str) -> str:
-    """Line ends inside a translation would make two lines of one."""
-    return " ".join(text.splitlines()) if len(text.splitlines()) > 1 or text.endswith(("\n", "\r")) else text
+    """A line end inside a translation would make two lines of one."""
+    return text.replace("\n", " ")

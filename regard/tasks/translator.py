@@ -119,10 +119,11 @@ class Translator:
         self, *, against: Translator | None = None, tokenize: str = "13a", beam: int = BEAM, **files: Any
     ) -> dict[str, float | str | int]:
         """BLEU and chrF on pairs from files (`source`, `target`); and whether another translator differs by chance."""
-        pairs, _ = read_pairs(PairFiles.of(**files))
+        pairs, left_out = read_pairs(PairFiles.of(**files))
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         texts = self(sources, beam=beam)
         report: dict[str, float | str | int] = dict(vars(score_translations(texts, references, tokenize)))
+        report["left_out"] = sum(one.count for one in left_out)  # empty on one side
         if against is not None:
             comparison = compare_translations(texts, against(sources, beam=beam), references, tokenize)
             report |= {

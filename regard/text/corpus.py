@@ -4,7 +4,6 @@ Lines end at `\\n` and nowhere else. Knows nothing of tokens: what is too long i
 """
 
 import gzip
-import hashlib
 import json
 import zlib
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from regard.errors import CorpusError
+from regard.files import hash_file
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -106,8 +106,7 @@ def guess_languages(files: PairFiles) -> tuple[str | None, str | None]:
 def fingerprint(path: Path) -> str:
     """SHA-256 of a file's bytes."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return hash_file(path)
     except OSError as problem:
         raise CorpusError(f"{path} cannot be read: {problem.strerror}") from None
 

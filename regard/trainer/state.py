@@ -62,8 +62,8 @@ class StateStore:
         self.put("optimizer", standing.step, optimizer)
         files = {path.name: hash_file(path) for path in self._files_of(standing)}
         manifest = {"standing": standing.model_dump(mode="json"), "files": files}
-        write_whole(self.folder / f"state-{standing.step:08}.json", json.dumps(manifest, indent=2) + "\n")
-        self._tidy()
+        write_whole(self._manifest(standing.step), json.dumps(manifest, indent=2) + "\n")
+        self._tidy(standing.step)
 
     def newest(self) -> Standing | None:
         """How far the newest whole state got, or nothing if there is none."""
@@ -83,14 +83,15 @@ class StateStore:
             return None
         return standing if whole else None
 
-    def _tidy(self) -> None:
-        """Removes what no kept state names."""
-        kept, old = self._manifests()[:KEPT], self._manifests()[KEPT:]
-        for manifest in old:
-            manifest.unlink()
-        needed = set()
-        for manifest in kept:
-            needed |= {manifest.name, *json.loads(manifest.read_bytes()).get("files", {})}
+    def _tidy(self, step: int) -> None:
+        """Removes what no kept state names: older states, damaged ones, and later ones we went back from."""
+        needed: set[str] = set()
+        kept = 0
+        for manifest in self._manifests():
+            is_later = manifest.name > self._manifest(step).name
+            if not is_later and kept < KEPT and (standing := self._read(manifest)) is not None:
+                kept += 1
+                needed |= {manifest.name, *(path.name for path in self._files_of(standing))}
         for path in self.folder.iterdir():
             if path.name not in needed:
                 path.unlink()
@@ -104,6 +105,9 @@ class StateStore:
         if standing.best_step is not None:
             wanted.append(("best", standing.best_step))
         return [self._file(kind, step) for kind, step in sorted(wanted)]
+
+    def _manifest(self, step: int) -> Path:
+        return self.folder / f"state-{step:08}.json"
 
     def _file(self, kind: str, step: int) -> Path:
         return self.folder / f"{kind}-{step:08}.safetensors"
