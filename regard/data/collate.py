@@ -1,10 +1,12 @@
-"""Examples to one batch: pad and shift. Knows ids, not text."""
+"""Examples to one batch: pad, shift, hide. Knows ids, not text."""
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from regard.data.batch import PairBatch
-from regard.data.tokens import TokenLists
+from regard.data.batch import PairBatch, StoryBatch, TextBatch
+from regard.data.tokens import EncodedStories, TokenLists
 
 
 def collate_pairs(sources: TokenLists, targets: TokenLists, indexes: Tensor, pad_id: int) -> PairBatch:
@@ -15,3 +17,69 @@ def collate_pairs(sources: TokenLists, targets: TokenLists, indexes: Tensor, pad
     target = torch.cat([start, labels[:, :-1]], dim=1)  # (B, T)
     tokens = int((source != pad_id).sum() + (labels != pad_id).sum())
     return PairBatch(source, target, labels, tokens)
+
+
+def collate_blocks(stream: Tensor, starts: Tensor, length: int) -> TextBatch:
+    """Blocks of a stream of ids (N,), each read from its start (B,): every place predicts the next."""
+    places = starts[:, None] + torch.arange(length + 1)  # (B, T + 1)
+    rows = stream[places].long()  # (B, T + 1)
+    return TextBatch(rows[:, :-1].contiguous(), rows[:, 1:].contiguous(), None, len(starts) * length)
+
+
+@dataclass(frozen=True)
+class Hiding:
+    """BERT's way to hide tokens: of those chosen, 80 % become the mask, 10 % another token, 10 % stay as they are."""
+
+    share: float  # of the tokens of a row that are chosen; one at least
+    mask_id: int
+    is_special: Tensor  # (V,) never chosen, and never put in
+    starts_word: Tensor | None = None  # (V,) given: all pieces of a word are chosen together
+
+    def __call__(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """rows (B, T) -> what the model reads (B, T), and which places it must guess (B, T)."""
+        may_choose = ~self.is_special[rows]  # (B, T)
+        is_chosen = self._choose(rows, may_choose, generator)  # (B, T)
+        fate = torch.rand(rows.shape, generator=generator)  # (B, T)
+        ordinary = (~self.is_special).nonzero().squeeze(1)  # (ordinary,)
+        others = ordinary[torch.randint(len(ordinary), rows.shape, generator=generator)]  # (B, T)
+        read = torch.where(is_chosen & (fate < 0.8), self.mask_id, rows)
+        return torch.where(is_chosen & (fate >= 0.9), others, read), is_chosen
+
+    def _choose(self, rows: Tensor, may_choose: Tensor, generator: torch.Generator) -> Tensor:
+        """The tokens (or words) with the lowest lots, until the share is reached: (B, T)."""
+        lots = torch.rand(rows.shape, generator=generator)  # (B, T)
+        if self.starts_word is not None:
+            word = (self.starts_word[rows] | ~may_choose).cumsum(dim=1) - 1  # (B, T) number of the word, from 0
+            lots = lots.gather(1, word.clamp(min=0))  # one lot a word
+        lots = lots.masked_fill(~may_choose, 2.0)
+        wanted = (may_choose.sum(dim=1) * self.share).round().clamp(min=1).long()  # (B,)
+        limit = lots.sort(dim=1).values.gather(1, wanted[:, None] - 1)  # (B, 1)
+        return (lots <= limit) & may_choose
+
+
+def collate_hidden(texts: TokenLists, indexes: Tensor, pad_id: int, hiding: Hiding, seed: int) -> TextBatch:
+    """The texts at these indexes with some tokens hidden; which ones is a function of the seed."""
+    rows = texts.pad(indexes, pad_id)  # (B, T)
+    read, is_hidden = hiding(rows, torch.Generator().manual_seed(seed))
+    return TextBatch(read, rows, is_hidden, int((rows != pad_id).sum()))
+
+
+def collate_stories(
+    stories: EncodedStories, indexes: Tensor, pad_id: int, *, empty: float = 0.0, seed: int = 0, is_linear: bool = False
+) -> StoryBatch:
+    """The questions at these indexes with their stories.
+
+    A share of `empty` sentences is thought to have been told in between, at random places: ages are then never learned
+    by heart. Nobody could look at an empty sentence, so only the ages of the others show it.
+    """
+    numbers = stories.tales.pad(indexes, 0)  # (B, M)
+    if numbers.shape[1] == 0:
+        numbers = torch.zeros(len(indexes), 1, dtype=torch.int64)  # nothing was told: one empty sentence
+    is_told = numbers > 0  # (B, M)
+    gaps = torch.rand(numbers.shape, generator=torch.Generator().manual_seed(seed)) < empty  # (B, M)
+    passed = (is_told * (1 + gaps.long())).flip(1).cumsum(1).flip(1)  # (B, M) from each sentence to now
+    sentences = stories.table[numbers]  # (B, M, L)
+    questions = stories.questions.pad(indexes, pad_id)  # (B, Q)
+    tokens = int((sentences != pad_id).sum() + (questions != pad_id).sum())
+    ages = (passed - 1).clamp(min=0)
+    return StoryBatch(sentences, ages, questions, stories.answers[indexes], tokens, is_linear)

@@ -5,6 +5,7 @@ and the same shapes. An epoch then decides, by its own seed, which of the exampl
 which order the batches come: order = f(seed, epoch).
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -41,10 +42,40 @@ class Loader:
 
     def batches(self, position: int) -> Iterator[Tensor]:
         """Batches without end, from this position on."""
-        number, skip = divmod(position, len(self))
-        while True:
-            yield from self.epoch(number)[skip:]
-            number, skip = number + 1, 0
+        return _from(self, position)
+
+
+class Blocks:
+    """Blocks of one stream of tokens: each epoch cuts it at other places, and takes the blocks in another order."""
+
+    def __init__(self, tokens: int, length: int, rows: int, seed: int) -> None:
+        """tokens: of the stream; length: of a block, which must fit once with the token after it."""
+        assert tokens > length, "the stream is shorter than a block"
+        self._tokens, self._length, self._rows, self._seed = tokens, length, rows, seed
+        self._slack = min(length, tokens - length)  # how far the first cut may move, so that a block is left
+        self._count = (tokens - self._slack) // length  # blocks that fit wherever the first cut is
+
+    def __len__(self) -> int:
+        """Batches per epoch."""
+        return math.ceil(self._count / self._rows)
+
+    def epoch(self, number: int) -> list[Tensor]:
+        """All batches of an epoch, each a tensor of starts (B,)."""
+        generator = torch.Generator().manual_seed(derive_seed(self._seed, "epoch", number))
+        first = int(torch.randint(self._slack, (1,), generator=generator))
+        starts = first + self._length * torch.randperm(self._count, generator=generator)
+        return list(starts.split(self._rows))
+
+    def batches(self, position: int) -> Iterator[Tensor]:
+        """Batches without end, from this position on."""
+        return _from(self, position)
+
+
+def _from(epochs: "Loader | Blocks", position: int) -> Iterator[Tensor]:
+    number, skip = divmod(position, len(epochs))
+    while True:
+        yield from epochs.epoch(number)[skip:]
+        number, skip = number + 1, 0
 
 
 def _cut(sides: Tensor, tokens_per_batch: int) -> list[int]:

@@ -54,3 +54,16 @@ class EncodedPairs:
     sources: TokenLists
     targets: TokenLists
     texts: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class EncodedStories:
+    """Stories as ids; each different sentence is kept once."""
+
+    table: Tensor  # (different sentences + 1, L) words, padded; the first sentence is empty
+    tales: TokenLists  # of each question, the numbers of its sentences, oldest first
+    questions: TokenLists
+    answers: Tensor  # (questions,)
+
+    def __len__(self) -> int:
+        return len(self.answers)

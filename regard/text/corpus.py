@@ -62,13 +62,14 @@ class LeftOut:
     example: str
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path, *, keeps_ends: bool = False) -> Iterator[str]:
     """The lines of a UTF-8 file, without their ends; a line that is not text is an error that says where."""
     number = 0
     try:
         with _open(path) as file:
             for number, raw in enumerate(file, start=1):
-                yield _decode(path, number, raw)
+                line = _decode(path, number, raw)
+                yield line + "\n" if keeps_ends and raw.endswith(b"\n") else line
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise CorpusError(
             f"{path} is damaged after line {number} ({problem}); unpack it again or fetch it anew"
@@ -77,6 +78,11 @@ def read_lines(path: Path) -> Iterator[str]:
         raise CorpusError(f"{path} cannot be read: {problem.strerror or problem}") from None
     if number == 0:
         raise CorpusError(f"{path} is empty; a corpus needs at least one line of text")
+
+
+def read_whole(path: Path) -> str:
+    """A whole file with its line ends (those of Windows become `\\n`); what is not text is told with its line."""
+    return "".join(read_lines(path, keeps_ends=True))
 
 
 def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:

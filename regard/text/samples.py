@@ -1,4 +1,4 @@
-"""The embedded default: a phrasebook that says the same thing in English, German and French.
+"""The embedded defaults: a phrasebook that says the same thing in English, German and French; stories; and source code.
 
 It knows how sentences are collected and which are held out; `regard.text.phrasebook` knows the grammar.
 
@@ -8,9 +8,11 @@ more than who did what; other tenses, times, places, questions and second clause
 """
 
 import hashlib
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from random import Random
 
 from regard.errors import ConfigError
@@ -18,8 +20,12 @@ from regard.text.phrasebook.meaning import Sentence
 from regard.text.phrasebook.pieces import align
 from regard.text.phrasebook.say import say
 from regard.text.phrasebook.think import think
+from regard.text.stories import Story
 
 LANGUAGES = ("en", "de", "fr")
+NAMES = ("Bernhard", "Brian", "Greg", "Julius", "Lily", "Maria", "Nora", "Oskar")
+ANIMALS = ("frog", "lion", "mouse", "rhino", "sheep", "swan")
+COLORS = ("blue", "gray", "green", "pink", "white", "yellow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,51 @@ def triples(sentence: Sentence) -> Iterator[tuple[str, str, str]]:
                 adjectives.append(clause.state)
             nouns = [n.noun for n in nominals if "name" not in n.noun.kinds] if adjectives else []
             yield from ((n.english[0], a.english, clause.verb.name) for n in nouns for a in adjectives)
+
+
+def induction(count: int, *, seed: int = 0, held_out: bool = False) -> list[Story]:
+    """`count` stories of animals: who is of the same kind has the same color ("What color is Greg?").
+
+    The answer follows from three sentences: what Greg is, who else is one, and what color that one is. In a held-out
+    story name, kind and color of the one asked about never meet in the others.
+    """
+    random = Random(seed)
+    stories: dict[tuple[str, ...], Story] = {}
+    while len(stories) < count:
+        story = _induce(random)
+        asked, *_, kind = story.sentences[story.support[0]].removesuffix(".").split()
+        if _is_rare(asked, kind, story.answer) == held_out:
+            stories.setdefault(story.sentences, story)
+    return list(stories.values())
+
+
+def _induce(random: Random) -> Story:
+    """One story: two of a kind, of whom one has its color told; and others, of whom not all is told."""
+    others = random.randint(1, 4)
+    names = random.sample(NAMES, others + 2)
+    kinds = random.sample(ANIMALS, others + 1)
+    colors = random.sample(COLORS, others + 1)
+    asked, other, *rest = names
+    telling = [f"{asked} is a {kinds[0]}.", f"{other} is a {kinds[0]}.", f"{other} is {colors[0]}."]
+    sentences = list(telling)
+    for name, kind, color in zip(rest, kinds[1:], colors[1:], strict=True):
+        facts = [f"{name} is a {kind}.", f"{name} is {color}."]
+        sentences += facts if random.random() < 0.6 else [random.choice(facts)]
+    random.shuffle(sentences)
+    support = tuple(sentences.index(sentence) for sentence in telling)
+    return Story(tuple(sentences), f"What color is {asked}?", colors[0], support)
+
+
+def standard_library(most: int = 5_000_000) -> list[Path]:
+    """The source files of Python's own standard library, about `most` bytes of them: real text on every machine."""
+    folder = Path(sysconfig.get_paths()["stdlib"])
+    files = sorted(path for path in folder.glob("*.py") if path.stat().st_size > 1000)
+    chosen, size = [], 0
+    for path in files:
+        if size + path.stat().st_size <= most:
+            chosen.append(path)
+            size += path.stat().st_size
+    return chosen
 
 
 @cache

@@ -1,61 +1,36 @@
-"""Text to ids and back, without loss: byte-level BPE on Hugging Face `tokenizers`. Knows nothing of models.
+"""Text to ids and back: a thin cover over Hugging Face `tokenizers`. Knows nothing of models.
 
-Every string has ids, and the ids give the string back: the 256 bytes are always in the vocabulary, a space is put
-before each text so that a word is spelled alike at the start and inside, and names of special tokens in a text are
-text. Ids 0 and 1 are the end and the unknown (never needed, but other engines ask for it); padding is the last id.
+How pieces are learned from text is in `vocabulary.py`. Here: any `tokenizer.json`, whichever way it splits.
+Names of special pieces in a text are text: "</s>" is four characters, not an end.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
-from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as Pieces
+from tokenizers import decoders, pre_tokenizers
 
 from regard.errors import ConfigError, FolderError
 
-END, UNKNOWN, PAD = "</s>", "<unk>", "<pad>"
-
-# A word with the space before it, one digit (numbers are copied digit by digit), a run of signs, or a run of spaces.
-# Marks (\p{M}) belong to their word: scripts such as Devanagari write vowels with them.
-WORD = r" ?[\p{L}\p{M}]+| ?\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
+# Who plays a role goes by these names; the first that is in the vocabulary does.
+ROLES = {
+    "end": ("</s>", "<|endoftext|>", "[SEP]"),
+    "pad": ("<pad>", "[PAD]"),
+    "unknown": ("<unk>", "[UNK]"),
+    "mask": ("[MASK]",),
+}
 
 
 class Tokenizer:
     """Splits text into pieces it has learned and numbers them."""
 
     def __init__(self, pieces: Pieces) -> None:
-        pieces.encode_special_tokens = True  # "</s>" in a text is four characters, not an end
+        pieces.encode_special_tokens = True
         pieces.no_padding()
         pieces.no_truncation()
         self._pieces = pieces
         self.vocab_size: int = pieces.get_vocab_size()
-        self.end_id: int = self._id(END)
-        self.pad_id: int = self._id(PAD)
-
-    @classmethod
-    def learn(cls, texts: Iterable[str], vocab_size: int) -> "Tokenizer":
-        """The most useful pieces of these texts, at most `vocab_size` of them; the same texts give the same pieces."""
-        pieces = Pieces(models.BPE(unk_token=UNKNOWN))
-        pieces.normalizer = normalizers.Prepend(" ")
-        pieces.pre_tokenizer = pre_tokenizers.Sequence(
-            [
-                pre_tokenizers.Split(Regex(WORD), "isolated"),
-                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-            ]
-        )
-        pieces.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
-        trainer = trainers.BpeTrainer(
-            vocab_size=vocab_size - 1,  # padding comes last
-            min_frequency=2,
-            special_tokens=[END, UNKNOWN],
-            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-            show_progress=False,
-        )
-        pieces.train_from_iterator(texts, trainer)
-        pieces.add_special_tokens([PAD])
-        end = pieces.token_to_id(END)
-        pieces.post_processor = processors.TemplateProcessing(single=f"$A {END}", special_tokens=[(END, end)])
-        return cls(pieces)
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
@@ -67,23 +42,59 @@ class Tokenizer:
                 raise
             raise FolderError(f"{path} is not a tokenizer we can read: {problem}") from None
 
+    @cached_property
+    def end_id(self) -> int:
+        """What closes a text."""
+        return self._role("end")
+
+    @cached_property
+    def pad_id(self) -> int:
+        """What fills up a row."""
+        return self._role("pad")
+
+    @cached_property
+    def unknown_id(self) -> int:
+        """What stands for a piece that was never seen."""
+        return self._role("unknown")
+
+    @cached_property
+    def mask_id(self) -> int:
+        """What hides a piece."""
+        return self._role("mask")
+
     def dump(self) -> str:
         """What belongs into `tokenizer.json`."""
         return str(self._pieces.to_str(pretty=True))
 
+    def id_of(self, piece: str) -> int | None:
+        """The id of a piece, if it is in the vocabulary."""
+        number = self._pieces.token_to_id(piece)
+        return None if number is None else int(number)
+
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, closed by the end."""
+        """The ids of a text, closed as a text of its family is."""
         return self.encode_all([text])[0]
 
-    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, each closed by the end."""
+    def encode_all(self, texts: Sequence[str], *, is_part: bool = False) -> list[list[int]]:
+        """The ids of each text, each closed as a text of its family is; if they are parts of a text, not closed."""
         try:
-            return [encoding.ids for encoding in self._pieces.encode_batch_fast(list(texts))]
+            found = self._pieces.encode_batch_fast(list(texts), add_special_tokens=not is_part)
         except (UnicodeEncodeError, TypeError):
             bad = next(text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text))
             raise ConfigError(
                 f"{bad!r} has half a character (a lone surrogate); a text must be valid Unicode"
             ) from None
+        return [encoding.ids for encoding in found]
+
+    def encode_part(self, text: str) -> list[int]:
+        """The ids of a part of a text, not closed. Running text cut after a line end has the same ids as uncut."""
+        return self.encode_all([text], is_part=True)[0]
+
+    def words(self, text: str) -> list[str]:
+        """The text as this tokenizer splits it before it looks pieces up."""
+        assert self._pieces.pre_tokenizer is not None
+        normal = self._pieces.normalizer.normalize_str(text) if self._pieces.normalizer else text
+        return [word for word, _ in self._pieces.pre_tokenizer.pre_tokenize_str(normal)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids; end and padding are silent."""
@@ -93,20 +104,30 @@ class Tokenizer:
         """Each id as a person would read it; the space before a word is shown as the space it is."""
         return [self._show(number) for number in ids]
 
+    def starts_word(self) -> Iterator[bool]:
+        """For each id, whether it begins a word rather than going on with one."""
+        for number in range(self.vocab_size):
+            piece = self._pieces.id_to_token(number) or ""
+            yield piece.startswith("Ġ") if self._has_bytes else not piece.startswith("##")
+
+    @cached_property
+    def _has_bytes(self) -> bool:
+        return isinstance(self._pieces.pre_tokenizer, pre_tokenizers.ByteLevel | pre_tokenizers.Sequence)
+
+    @cached_property
+    def special_ids(self) -> frozenset[int]:
+        """Ids that are no part of any text: ends, marks, padding."""
+        return frozenset(self._pieces.get_added_tokens_decoder())
+
     def _show(self, number: int) -> str:
         piece = self._pieces.id_to_token(number) or ""
-        if number in (self.end_id, self.pad_id):
+        if number in self.special_ids or not self._has_bytes:
             return piece
         # One piece may be part of a character: it is shown as the replacement character.
         return str(decoders.ByteLevel().decode([piece]))
 
-    def _id(self, piece: str) -> int:
-        number = self._pieces.token_to_id(piece)
-        if number is None:
-            raise FolderError(f"the tokenizer has no {piece}; it was not made for a translator")
-        return int(number)
-
-
-def choose_vocab_size(words: int) -> int:
-    """A size for the joint vocabulary of this many running words: 6,000 for 0.75 million, 32,000 from 21 million on."""
-    return int(min(32_000, max(600, round(7 * words**0.5 / 200) * 200)))
+    def _role(self, role: str) -> int:
+        for name in ROLES[role]:
+            if (number := self.id_of(name)) is not None:
+                return number
+        raise FolderError(f"the tokenizer has no {' or '.join(ROLES[role])}; it was not made for this kind of model")

@@ -2,13 +2,14 @@
 
 from itertools import islice
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.collate import collate_pairs
-from regard.data.loader import Loader
-from regard.data.tokens import TokenLists
+from regard.data.collate import collate_blocks, collate_pairs, collate_stories
+from regard.data.loader import Blocks, Loader
+from regard.data.tokens import EncodedStories, TokenLists
 
 lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
 
@@ -60,3 +61,41 @@ def test_the_decoder_reads_what_it_should_say_one_place_later():
     assert batch.labels.tolist() == [[1, 0, 9, 9], [2, 3, 4, 0]]
     assert batch.target.tolist() == [[9, 1, 0, 9], [9, 2, 3, 4]]
     assert batch.tokens == 5 + 6
+
+
+@given(st.integers(9, 400), st.integers(1, 5), st.integers(0, 99))
+def test_blocks_lie_apart_inside_the_stream_and_move_from_epoch_to_epoch(tokens, rows, seed):
+    length = 8
+    blocks = Blocks(tokens, length, rows, seed)
+    for number in (0, 1):
+        starts = torch.cat(blocks.epoch(number)).sort().values
+        assert len(blocks.epoch(number)) == len(blocks) and len(starts) >= 1
+        assert starts[0] >= 0 and starts[-1] + length + 1 <= tokens  # with the token after it
+        assert (starts.diff() == length).all()
+        assert len(starts) >= (tokens - length) // length
+    position = len(blocks) + len(blocks) // 2
+    later = next(blocks.batches(position))
+    assert torch.equal(later, blocks.epoch(1)[len(blocks) // 2])
+
+
+def test_every_place_of_a_block_predicts_the_next():
+    batch = collate_blocks(torch.arange(50, dtype=torch.int32), torch.tensor([3, 20]), 6)
+    assert batch.ids.tolist() == [[3, 4, 5, 6, 7, 8], [20, 21, 22, 23, 24, 25]]
+    assert torch.equal(batch.labels, batch.ids + 1) and batch.tokens == 12
+
+
+def test_empty_sentences_make_the_others_older_and_are_the_same_for_the_same_seed():
+    stories = EncodedStories(
+        table=torch.tensor([[0, 0], [5, 6], [7, 0]]),
+        tales=TokenLists.of([[1, 2, 1], [2]]),
+        questions=TokenLists.of([[5], [6, 7]]),
+        answers=torch.tensor([3, 4]),
+    )
+    plain = collate_stories(stories, torch.tensor([0, 1]), 0)
+    assert plain.ages.tolist() == [[2, 1, 0], [0, 0, 0]]
+    assert plain.sentences[0].tolist() == [[5, 6], [7, 0], [5, 6]] and plain.sentences[1, 1:].eq(0).all()
+    assert plain.answers.tolist() == [3, 4] and plain.tokens == 5 + 1 + 1 + 2
+    gaps = [collate_stories(stories, torch.tensor([0] * 200), 0, empty=0.3, seed=seed).ages for seed in (1, 1, 2)]
+    assert torch.equal(gaps[0], gaps[1]) and not torch.equal(gaps[0], gaps[2])
+    assert (gaps[0] >= plain.ages[0]).all() and (gaps[0].diff(dim=1) < 0).all()
+    assert (gaps[0] - plain.ages[0]).float().mean(0).tolist() == pytest.approx([0.9, 0.6, 0.3], abs=0.15)

@@ -5,7 +5,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import ConfigError, FolderError
-from regard.text.tokenizer import Tokenizer, choose_vocab_size
+from regard.text.running import split_lines
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import (
+    choose_vocab_size,
+    learn_bytes,
+    learn_characters,
+    learn_masked,
+    learn_pairs,
+    learn_running,
+    learn_wordpieces,
+    learn_words,
+)
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
@@ -34,7 +45,16 @@ def test_a_word_is_spelled_alike_at_the_start_and_inside(tokenizer):
 
 def test_the_same_text_gives_the_same_pieces(pairs):
     lines = pairs["source"].read_text().splitlines()
-    assert Tokenizer.learn(lines, 500).dump() == Tokenizer.learn(lines, 500).dump()
+    ways = [
+        lambda: learn_pairs(lines, 500),
+        lambda: learn_running(lines, 500),
+        lambda: learn_masked(lines, 500),
+        lambda: learn_wordpieces(lines, 500, lowercase=False),
+        lambda: learn_characters(lines),
+        lambda: learn_words(lines, ["yes", "n,s"]),
+    ]
+    for learn in ways:
+        assert learn().dump() == learn().dump()
 
 
 def test_save_then_load_is_identity(tokenizer, tmp_path):
@@ -66,3 +86,40 @@ def test_numbers_are_read_digit_by_digit_and_tokens_show_their_space(tokenizer):
 def test_vocabularies_grow_with_the_corpus():
     sizes = [choose_vocab_size(words) for words in (100, 10_000, 750_000, 5_000_000, 10**9)]
     assert sizes == sorted(sizes) and sizes[0] >= 300 and sizes[-1] == 32_000
+
+
+@given(any_text)
+@settings(max_examples=100)
+def test_running_text_comes_back_and_may_be_cut_after_a_line(running, text):
+    assert running.decode(running.encode(text)) == text
+    lines = split_lines(text)
+    assert "".join(lines) == text
+    assert [i for line in lines for i in running.encode_part(line)] == running.encode(text)
+    single = learn_bytes()
+    assert single.decode(single.encode(text)) == text
+
+
+@pytest.fixture(scope="module")
+def running():
+    return learn_running(["def a():\n    return 1\n\n\n    b = 'é'\n"] * 3, 300)
+
+
+def test_characters_are_those_that_were_seen():
+    tokenizer = learn_characters(["ab\n c<|é"])
+    assert tokenizer.decode(tokenizer.encode("cab\né |")) == "cab\né |"
+    assert tokenizer.encode("a!")[1] == tokenizer.unknown_id
+
+
+def test_wordpieces_mark_what_goes_on_and_special_names_in_a_text_are_text():
+    tokenizer = learn_wordpieces(["The dogs sleep, the dog sleeps."] * 9, 60, lowercase=True)
+    tokens = tokenizer.tokens(tokenizer.encode("THE dogs?"))
+    assert tokens[0] == "[CLS]" and tokens[-1] == "[SEP]" and tokens[1] == "the"
+    assert tokenizer.mask_id not in tokenizer.encode("a [MASK] b")
+    starts = dict(zip(range(tokenizer.vocab_size), tokenizer.starts_word(), strict=True))
+    assert all(starts[i] != tokenizer.tokens([i])[0].startswith("##") for i in starts)
+
+
+def test_answers_of_several_words_are_one_piece():
+    tokenizer = learn_words(["Go north, Mary.", "Where?"], ["n,s", "north"])
+    assert tokenizer.tokens(tokenizer.encode("mary GO n,s north!")) == ["mary", "go", "[UNK]", "[UNK]", "north"]
+    assert tokenizer.id_of("n,s") is not None
