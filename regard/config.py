@@ -14,15 +14,6 @@ from regard.errors import ConfigError
 
 Size = Literal["tiny", "small", "base", "big"]
 
-# The dial. tiny is the shape that did best on 29,000 pairs of captions (Transformer-Tiny, 2.6 M weights);
-# base and big are the paper's.
-SIZES: dict[str, dict[str, Any]] = {
-    "tiny": {"layers": 4, "width": 128, "inner": 256, "heads": 4},
-    "small": {"layers": 4, "width": 256, "inner": 1024, "heads": 4},
-    "base": {"layers": 6, "width": 512, "inner": 2048, "heads": 8},
-    "big": {"layers": 6, "width": 1024, "inner": 4096, "heads": 16},
-}
-
 
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -31,23 +22,32 @@ class _Settings(BaseModel):
 class TextConfig(_Settings):
     """How text becomes tokens."""
 
-    vocab_size: int | None = Field(None, ge=300)  # entries of the joint vocabulary; 256 of them are single bytes
-    max_length: int = Field(256, ge=8)  # tokens; pairs with a longer side are left out of training
+    tokenizer: Literal["char", "byte", "bpe", "wordpiece", "word"] | None = None  # None: as suits the task and the text
+    vocab_size: int | None = Field(None, ge=300)  # entries of the vocabulary; of BPE, 256 of them are single bytes
+    lowercase: bool = False  # of WordPiece: "The" and "the" are one word
+    max_length: int = Field(256, ge=8)  # tokens; pairs with a longer side are left out, longer lines are cut in parts
 
 
 class ModelConfig(_Settings):
     """The shape of a network; with the weights, all that is needed to rebuild it."""
 
+    kind: str = "transformer"  # each task has its own kinds
     vocab_size: int = Field(0, ge=0)  # V: 0 until the tokenizer is known
     layers: int = Field(4, ge=1)  # of the encoder, and of the decoder
     width: int = Field(128, ge=4)  # D: size of a token's vector
     heads: int = Field(4, ge=1)  # H: attention heads per layer; must divide width
     inner: int = Field(256, ge=1)  # width of the feed-forward's middle
-    norm: Literal["post", "pre"] = "post"  # where layer norm stands: after the residual (the paper), or before
-    activation: Literal["relu", "gelu"] = "relu"
+    norm: Literal["post", "pre"] = "post"  # where the norm stands: after the residual (the paper), or before
+    norm_kind: Literal["layer", "rms"] = "layer"
+    activation: Literal["relu", "gelu", "silu"] = "relu"
+    is_gated: bool = False  # whether the feed-forward has a gate
+    has_bias: bool = True
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    max_positions: int = Field(1024, ge=16)  # length of a table of positions
+    max_positions: int = Field(1024, ge=8)  # length of a table of positions; of a writer, how far back it sees
     dropout: float = Field(0.1, ge=0, lt=1)
+    hops: int = Field(3, ge=1)  # of an answerer: how often the question reads the story
+    tying: Literal["adjacent", "layer-wise"] = "adjacent"  # of a memory network: which hops share their weights
+    restarts: int = Field(1, ge=1)  # networks that are trained side by side; the best on the training text is kept
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
@@ -67,14 +67,30 @@ class TrainConfig(_Settings):
     accumulate: int = Field(1, ge=1)  # batches per update
     rate: float | None = Field(None, gt=0)  # the peak of the schedule; None: by the model's width
     warmup: int = Field(400, ge=1)  # updates until the peak
-    schedule: Literal["inverse-sqrt", "constant"] = "inverse-sqrt"
+    schedule: Literal["inverse-sqrt", "constant", "linear"] = "inverse-sqrt"  # after the warm-up
+    horizon: int | None = Field(None, ge=1)  # updates after which a linear schedule has come down to nothing
     smoothing: float = Field(0.1, ge=0, lt=1)  # label smoothing
+    attention_rate: float = Field(1.0, gt=0)  # share of the rate at which queries and keys learn
     clip: float = Field(1.0, gt=0)  # largest norm of a gradient
     weight_decay: float = Field(0.0, ge=0)
     average: int = Field(5, ge=1)  # checkpoints that are averaged into the model
     patience: int = Field(8, ge=1)  # validations without a better score before the run ends by itself
     valid_every: int | None = Field(None, ge=1)  # updates between validations; None: rarer as the run gets longer
-    held_out: int | None = Field(None, ge=1)  # pairs split off for validation when none are given
+    held_out: int | None = Field(None, ge=1)  # examples split off for validation when none are given
+    hidden: float = Field(0.15, gt=0, lt=1)  # of a filler: share of the tokens that are hidden
+    whole_words: bool = False  # of a filler: hide all pieces of a word together
+    empty: float = Field(0.1, ge=0, lt=1)  # of an answerer: empty sentences put in at random, per sentence
+    linear_start: int = Field(0, ge=0)  # of an answerer: epochs in which its attention goes without softmax
+    questions_per_batch: int = Field(32, ge=1)  # of an answerer
+
+    @model_validator(mode="after")
+    def _linear_has_a_horizon(self) -> Self:
+        if self.schedule == "linear" and (self.horizon or 0) <= self.warmup:
+            raise ValueError(
+                f"train.schedule=linear comes down to nothing at train.horizon, which is {self.horizon}; "
+                f"set it to the number of updates of the run, more than train.warmup={self.warmup}"
+            )
+        return self
 
 
 class StopConfig(_Settings):
@@ -142,10 +158,8 @@ def parse_assignment(text: str) -> Settings:
 
 def resolve(settings: Settings) -> RunConfig:
     """The whole config of these settings; anything unknown or impossible is an error that names the remedy."""
-    size = settings.get("size")
-    shape = SIZES.get(size, {}) if isinstance(size, str) else {}
     try:
-        return RunConfig.model_validate(merge({"model": shape}, settings))
+        return RunConfig.model_validate(settings)
     except ValidationError as problem:
         raise ConfigError("; ".join(_explain(error) for error in problem.errors())) from None
 

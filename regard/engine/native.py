@@ -8,7 +8,7 @@ from torch import Tensor
 from regard.generate.search import Hypothesis, beam, greedy
 from regard.generate.settings import Search
 from regard.model.cache import KeyValueCache
-from regard.model.transformer import EncoderDecoder
+from regard.model.transformer import CausalLM, EncoderDecoder
 
 TOKENS_PER_BATCH = 2048  # source tokens times beams, padding included
 
@@ -30,6 +30,42 @@ class DecoderStep:
     def keep(self, rows: Tensor) -> None:
         """rows (new B,)"""
         self._cache.keep(rows)
+
+
+class TextStep:
+    """A writer as a sampler sees it: it goes on from a text, one token a row, as far as anybody wants.
+
+    When the text is as long as the model can see, its older half is forgotten and the newer half read again.
+    """
+
+    def __init__(self, model: CausalLM, ids: Tensor) -> None:
+        """ids (B, T): what is there already, one token at least."""
+        self._model, self._room = model, model.config.max_positions
+        self._ids = ids[:, -self._room :]
+        self.logits = self._read()  # (B, V) of what may follow
+
+    def __call__(self, last: Tensor) -> Tensor:
+        """last (B,) -> logits (B, V)"""
+        with torch.inference_mode():
+            if self._ids.shape[1] == self._room:
+                self._ids = torch.cat([self._ids[:, self._room // 2 :], last[:, None]], dim=1)  # (B, T)
+                self.logits = self._read()
+            else:
+                self._ids = torch.cat([self._ids, last[:, None]], dim=1)  # (B, T)
+                hidden = self._model.advance(last[:, None], self._cache)  # (B, 1, D)
+                self.logits = self._model.logits(hidden[:, 0])
+            return self.logits
+
+    def keep(self, rows: Tensor) -> None:
+        """rows (new B,)"""
+        self._ids = self._ids[rows]
+        self._cache.keep(rows)
+
+    def _read(self) -> Tensor:
+        with torch.inference_mode():
+            self._cache = self._model.open_cache(len(self._ids), self._room)
+            hidden = self._model.advance(self._ids, self._cache)  # (B, T, D)
+            return self._model.logits(hidden[:, -1])
 
 
 @torch.inference_mode()

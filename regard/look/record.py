@@ -8,18 +8,20 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from regard.look.seen import Seen
+from regard.look.seen import Kind, Seen
 from regard.model.attention import MultiHeadAttention
-from regard.model.transformer import EncoderDecoder
+from regard.model.hop import Hop
+from regard.model.transformer import CausalLM, EncoderDecoder, MaskedLM
 from regard.text.tokenizer import Tokenizer
 
-Recorded = dict[str, list[Tensor]]  # name of an attention -> its weights (B, H, T, S), one entry per forward
+# Name of an attention -> its weights (B, H, T, S), or (B, H, M) of a hop over a story; one entry per forward.
+Recorded = dict[str, list[Tensor]]
 
 
 @contextmanager
 def record_attention(model: nn.Module) -> Iterator[Recorded]:
     """While inside, every attention of the model adds its weights to what is yielded, under its name."""
-    attentions = {name: part for name, part in model.named_modules() if isinstance(part, MultiHeadAttention)}
+    attentions = {name: part for name, part in model.named_modules() if isinstance(part, MultiHeadAttention | Hop)}
     seen: Recorded = {name: [] for name in attentions}
     before = {name: attention.record for name, attention in attentions.items()}
     try:
@@ -40,15 +42,27 @@ def look_at_pair(model: EncoderDecoder, tokenizer: Tokenizer, source: str, targe
     start = [model.pad_id, *target_ids[:-1]]
     with record_attention(model) as recorded:
         model(torch.tensor([source_ids], device=device), torch.tensor([start], device=device))
-    kinds = {
-        "encoder": [w for name, w in recorded.items() if name.startswith("encoder.")],
-        "decoder": [
-            w for name, w in recorded.items() if name.endswith("self_attention") and name.startswith("decoder.")
-        ],
-        "cross": [w for name, w in recorded.items() if name.endswith("cross_attention")],
-    }
+    source_tokens, target_tokens = tokenizer.tokens(source_ids), tokenizer.tokens(target_ids)
     return Seen(
-        source=tokenizer.tokens(source_ids),
-        target=tokenizer.tokens(target_ids),
-        weights={kind: torch.stack([entries[0][0] for entries in found]).cpu() for kind, found in kinds.items()},
+        {
+            "cross": Kind(target_tokens, source_tokens, _stack(recorded, "decoder.", "cross_attention")),
+            "encoder": Kind(source_tokens, source_tokens, _stack(recorded, "encoder.", "self_attention")),
+            "decoder": Kind(target_tokens, target_tokens, _stack(recorded, "decoder.", "self_attention")),
+        }
     )
+
+
+@torch.inference_mode()
+def look_at_text(model: CausalLM | MaskedLM, tokenizer: Tokenizer, ids: list[int]) -> Seen:
+    """What each token of a text looks at."""
+    model.eval()
+    with record_attention(model) as recorded:
+        model(torch.tensor([ids], device=next(model.parameters()).device))
+    tokens = tokenizer.tokens(ids)
+    return Seen({"text": Kind(tokens, tokens, _stack(recorded, "stack.", "self_attention"))})
+
+
+def _stack(recorded: Recorded, part: str, kind: str) -> Tensor:
+    """The weights of one kind of attention in one part of a model, of the first row: (layers, H, T, S)."""
+    found = [entries[0][0] for name, entries in recorded.items() if name.startswith(part) and name.endswith(kind)]
+    return torch.stack(found).cpu()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from regard.errors import ConfigError
 from regard.look.draw import draw_svg, draw_terminal
@@ -12,22 +12,28 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+class Kind(NamedTuple):
+    """One kind of attention: who looks (rows), at what (columns), and how much, in all layers and heads."""
+
+    rows: list[str]  # T labels
+    columns: list[str]  # S labels
+    weights: Tensor  # (layers, H, T, S)
+
+
 @dataclass(frozen=True)
 class Seen:
-    """All layers and all heads of one text and its translation.
+    """All layers and all heads of every kind of attention, the most telling kind first.
 
-    Row t of a map is the moment when token t was said; `target` ends with the end.
+    Of a translator: cross (the translation looks at the source), encoder, decoder. Of a writer and a filler: text. Of
+    an answerer: hops (the question looks at the story; a hop is a layer). Row t of a translator's and a writer's map is
+    the moment when token t was said or read.
     """
 
-    source: list[str]  # S tokens
-    target: list[str]  # T tokens
-    weights: dict[str, Tensor]  # encoder (layers, H, S, S) · decoder (layers, H, T, T) · cross (layers, H, T, S)
+    kinds: dict[str, Kind]
 
-    def map(self, kind: str = "cross", layer: int | None = None, head: int | None = None) -> list[list[float]]:
+    def map(self, kind: str | None = None, layer: int | None = None, head: int | None = None) -> list[list[float]]:
         """One map, rows are queries: of a layer and a head counted from 1, or the mean over those not given."""
-        if kind not in self.weights:
-            raise ConfigError(f"there is no attention called {kind}; this model has {', '.join(self.weights)}")
-        weights = self.weights[kind]  # (layers, H, T, S)
+        weights = self._kind(kind).weights  # (layers, H, T, S)
         for name, wanted, there in (("layer", layer, weights.shape[0]), ("head", head, weights.shape[1])):
             if wanted is not None and not 1 <= wanted <= there:
                 raise ConfigError(f"{name}={wanted}, but the model has {there} of them, counted from 1")
@@ -36,10 +42,18 @@ class Seen:
         rows: list[list[float]] = chosen.tolist()
         return rows
 
-    def to_text(self, layer: int | None = None, head: int | None = None) -> str:
-        """The cross-attention as a map for a terminal."""
-        return draw_terminal(self.map("cross", layer, head), self.target, self.source)
+    def to_text(self, layer: int | None = None, head: int | None = None, kind: str | None = None) -> str:
+        """A map for a terminal."""
+        chosen = self._kind(kind)
+        return draw_terminal(self.map(kind, layer, head), chosen.rows, chosen.columns)
 
-    def to_svg(self, layer: int | None = None, head: int | None = None) -> str:
-        """The cross-attention as a picture."""
-        return draw_svg(self.map("cross", layer, head), self.target, self.source)
+    def to_svg(self, layer: int | None = None, head: int | None = None, kind: str | None = None) -> str:
+        """A map as a picture."""
+        chosen = self._kind(kind)
+        return draw_svg(self.map(kind, layer, head), chosen.rows, chosen.columns)
+
+    def _kind(self, name: str | None) -> Kind:
+        name = next(iter(self.kinds)) if name is None else name
+        if name not in self.kinds:
+            raise ConfigError(f"there is no attention called {name}; this model has {', '.join(self.kinds)}")
+        return self.kinds[name]

@@ -24,8 +24,9 @@ def soft_attention(
 ) -> tuple[Tensor, Tensor]:
     """A mixture of `values`, weighted by softmax of how well `query` matches each key; and the weights.
 
-    query (..., K) · keys (..., N, K) · values (..., N, D), the keys themselves if not given
-    -> mixture (..., D), weights (..., N). Temperature 0 is argmax, infinity is a plain average.
+    query (..., K), or several of them (..., T, K) · keys (..., N, K) · values (..., N, D), the keys themselves if not
+    given -> mixture (..., D) or (..., T, D), weights (..., N) or (..., T, N). Temperature 0 is argmax, infinity is a
+    plain average.
     """
     values = keys if values is None else values
     weights = _weigh(_match(query, keys, may_attend), temperature)  # (..., N)
@@ -51,6 +52,20 @@ def hard_attention(
     if differentiable:
         soft = _weigh(scores, temperature=1.0)
         weights = weights + soft - soft.detach()
+    return _mix(weights, values), weights
+
+
+def linear_attention(
+    query: Tensor, keys: Tensor, values: Tensor | None = None, *, may_attend: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The sum of `values`, each times how well `query` matches its key: attention before softmax.
+
+    Shapes as in `soft_attention`. It has no favourites yet, so a network in the making learns more evenly from it.
+    """
+    values = keys if values is None else values
+    weights = _match(query, keys, None)  # (..., N)
+    if may_attend is not None:
+        weights = weights * may_attend
     return _mix(weights, values), weights
 
 
@@ -91,16 +106,17 @@ class MultiHeadAttention(nn.Module):
         memory_width: int | None = None,
         key_width: int | None = None,
         value_width: int | None = None,
+        has_bias: bool = True,
     ) -> None:
         """key_width and value_width are per head; by default the heads share `width`."""
         super().__init__()
         self.heads = heads
         key_width = key_width or width // heads
         value_width = value_width or width // heads
-        self.query = nn.Linear(width, heads * key_width)
-        self.key = nn.Linear(memory_width or width, heads * key_width)
-        self.value = nn.Linear(memory_width or width, heads * value_width)
-        self.output = nn.Linear(heads * value_width, width)
+        self.query = nn.Linear(width, heads * key_width, bias=has_bias)
+        self.key = nn.Linear(memory_width or width, heads * key_width, bias=has_bias)
+        self.value = nn.Linear(memory_width or width, heads * value_width, bias=has_bias)
+        self.output = nn.Linear(heads * value_width, width, bias=has_bias)
         self.record: Callable[[Tensor], None] | None = None  # set by look.record_attention while somebody looks
 
     def read(self, memory: Tensor, rotary: Rotary | None = None, start: int = 0) -> tuple[Tensor, Tensor]:
@@ -135,7 +151,8 @@ class MultiHeadAttention(nn.Module):
 
 
 def _match(query: Tensor, keys: Tensor, may_attend: Tensor | None) -> Tensor:
-    scores = (keys @ query.unsqueeze(-1)).squeeze(-1)  # (..., N)
+    is_one = query.ndim < keys.ndim
+    scores = (keys @ query.unsqueeze(-1)).squeeze(-1) if is_one else query @ keys.transpose(-1, -2)  # (..., N)
     return scores if may_attend is None else scores.masked_fill(~may_attend, -math.inf)
 
 
@@ -151,4 +168,6 @@ def _weigh(scores: Tensor, temperature: float) -> Tensor:
 
 
 def _mix(weights: Tensor, values: Tensor) -> Tensor:
+    if weights.ndim == values.ndim:
+        return weights @ values  # (..., T, N) @ (..., N, D) -> (..., T, D)
     return (weights.unsqueeze(-2) @ values).squeeze(-2)  # (..., 1, N) @ (..., N, D) -> (..., D)

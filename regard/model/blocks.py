@@ -1,6 +1,7 @@
 """The layers between attention and a whole network: feed-forward, dropout, and the one Block all are stacked from."""
 
-from typing import Literal
+from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +11,14 @@ from regard.config import ModelConfig
 from regard.model.attention import MultiHeadAttention
 from regard.model.cache import LayerCache
 from regard.model.positions import Rotary
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+
+
+def make_norm(config: ModelConfig) -> nn.Module:
+    """Layer norm, or its modern form that only scales (root mean square)."""
+    kind = nn.LayerNorm if config.norm_kind == "layer" else nn.RMSNorm
+    return kind(config.width, eps=1e-5)
 
 
 class Dropout(nn.Module):
@@ -36,27 +45,30 @@ class Dropout(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """The same small network at every place: wide in the middle."""
+    """The same small network at every place: wide in the middle, and with a gate there if it is the modern kind."""
 
-    def __init__(self, width: int, inner: int, activation: Literal["relu", "gelu"]) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.rise = nn.Linear(width, inner)
-        self.fall = nn.Linear(inner, width)
-        self.activation = F.relu if activation == "relu" else F.gelu
+        self.rise = nn.Linear(config.width, config.inner, bias=config.has_bias)
+        self.gate = nn.Linear(config.width, config.inner, bias=config.has_bias) if config.is_gated else None
+        self.fall = nn.Linear(config.inner, config.width, bias=config.has_bias)
+        self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """x (B, T, D) -> (B, T, D)."""
-        return self.fall(self.activation(self.rise(x)))
+        if self.gate is None:
+            return self.fall(self.activation(self.rise(x)))
+        return self.fall(self.activation(self.gate(x)) * self.rise(x))
 
 
 class Residual(nn.Module):
     """Where the way around a sub-layer meets its result: normed after the sum (post, the paper), or before (pre)."""
 
-    def __init__(self, width: int, norm: Literal["post", "pre"], dropout: float) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
-        self.dropout = Dropout(dropout)
-        self.is_pre = norm == "pre"
+        self.norm = make_norm(config)
+        self.dropout = Dropout(config.dropout)
+        self.is_pre = config.norm == "pre"
 
     def before(self, x: Tensor) -> Tensor:
         """What the sub-layer is given."""
@@ -73,12 +85,13 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig, *, reads_memory: bool = False) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.width, config.heads)
-        self.self_residual = Residual(config.width, config.norm, config.dropout)
-        self.cross_attention = MultiHeadAttention(config.width, config.heads) if reads_memory else None
-        self.cross_residual = Residual(config.width, config.norm, config.dropout) if reads_memory else None
-        self.feed_forward = FeedForward(config.width, config.inner, config.activation)
-        self.feed_residual = Residual(config.width, config.norm, config.dropout)
+        make_attention = partial(MultiHeadAttention, config.width, config.heads, has_bias=config.has_bias)
+        self.self_attention = make_attention()
+        self.self_residual = Residual(config)
+        self.cross_attention = make_attention() if reads_memory else None
+        self.cross_residual = Residual(config) if reads_memory else None
+        self.feed_forward = FeedForward(config)
+        self.feed_residual = Residual(config)
 
     def forward(
         self,

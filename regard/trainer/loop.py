@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from regard.config import TrainConfig
 from regard.device import derive_seed
-from regard.trainer.optim import learning_rate
+from regard.trainer.optim import learning_rate, set_rate
 
 
 class Batch(Protocol):
@@ -50,7 +50,7 @@ class Scored:
     """The model was tried on held-out text."""
 
     step: int
-    scores: dict[str, float]  # the first is the one to go by: higher is better
+    scores: dict[str, float]  # the first is the one to go by
     samples: list[tuple[str, ...]] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -99,8 +99,7 @@ class Trainer(Generic[B]):
         parameters = [p for p in self.model.parameters() if p.grad is not None]
         torch._foreach_div_([p.grad for p in parameters if p.grad is not None], count)
         nn.utils.clip_grad_norm_(parameters, self.config.clip)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        set_rate(self.optimizer, rate)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 

@@ -9,33 +9,33 @@ ROWS = 512  # hidden vectors whose logits exist at one time: 512 x 10,000 x 4 by
 
 
 def token_loss(
-    hidden: Tensor, labels: Tensor, table: Tensor, *, pad_id: int, smoothing: float = 0.0
+    rows: Tensor, labels: Tensor, table: Tensor, *, bias: Tensor | None = None, smoothing: float = 0.0
 ) -> tuple[Tensor, int]:
-    """Cross-entropy summed over real labels, and how many there were; the caller divides once.
+    """Cross-entropy summed over all rows, and how many there were; the caller divides once.
 
-    hidden (B, T, D) · labels (B, T) · table (V, D), whose rows are scored against hidden; the row of padding, which
-    is the last, is never a choice. With smoothing, that share of the truth is spread evenly over all choices.
+    rows (N, D) · labels (N,) · table (V, D), whose rows are scored against them, plus bias (V,) if there is one.
+    With smoothing, that share of the truth is spread evenly over all choices.
     """
-    assert pad_id == len(table) - 1, "padding is the last id"
-    is_real = labels != pad_id  # (B, T)
-    rows, wanted = hidden[is_real], labels[is_real]  # (N, D), (N,)
-    total: Tensor = _SummedLoss.apply(rows, wanted, table[:-1], smoothing)  # type: ignore[no-untyped-call]
-    return total, len(wanted)
+    total: Tensor = _SummedLoss.apply(rows, labels, table, bias, smoothing)  # type: ignore[no-untyped-call]
+    return total, len(labels)
 
 
 class _SummedLoss(torch.autograd.Function):
     """The gradient is worked out chunk by chunk beside the loss itself, while the chunk's logits are there."""
 
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, wanted: Tensor, table: Tensor, smoothing: float) -> Tensor:
+    def forward(ctx: Any, rows: Tensor, labels: Tensor, table: Tensor, bias: Tensor | None, smoothing: float) -> Tensor:
         needs_gradient = any(ctx.needs_input_grad)
         total = rows.new_zeros(())
         to_rows = torch.empty_like(rows) if needs_gradient else rows
         to_table = torch.zeros_like(table) if needs_gradient else table
+        to_bias = torch.zeros_like(bias) if bias is not None else None
         for start in range(0, len(rows), ROWS):
             chunk = slice(start, start + ROWS)
             logits = rows[chunk] @ table.T  # (n, V)
-            index = wanted[chunk, None]  # (n, 1)
+            if bias is not None:
+                logits += bias
+            index = labels[chunk, None]  # (n, 1)
             total -= (1 - smoothing) * logits.gather(1, index).sum()
             if smoothing:
                 total -= smoothing / len(table) * logits.sum()
@@ -50,10 +50,12 @@ class _SummedLoss(torch.autograd.Function):
                 slope.scatter_add_(1, index, torch.full_like(mass, smoothing - 1))
                 to_rows[chunk] = slope @ table
                 to_table.addmm_(slope.T, rows[chunk])
-        ctx.save_for_backward(to_rows, to_table)
+                if to_bias is not None:
+                    to_bias += slope.sum(0)
+        ctx.save_for_backward(to_rows, to_table, to_bias)
         return total
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, Tensor, None]:
-        to_rows, to_table = ctx.saved_tensors
-        return slope * to_rows, None, slope * to_table, None
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None, None]:
+        to_rows, to_table, to_bias = ctx.saved_tensors
+        return slope * to_rows, None, slope * to_table, None if to_bias is None else slope * to_bias, None

@@ -7,13 +7,27 @@ from regard.config import TrainConfig
 
 
 def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    """Adam as in the paper (section 5.3). Only matrices decay: norms and biases have no size to keep small."""
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
-    ]
+    """Adam as in the paper (section 5.3). Only matrices decay: norms and biases have no size to keep small.
+
+    What decides where attention looks may learn at a share of the rate (see `set_rate`).
+    """
+    groups = []
+    for share in sorted({1.0, config.attention_rate}, reverse=True):
+        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+        here = [p for name, p in named if share == (config.attention_rate if _decides_where(name) else 1.0)]
+        groups.append({"params": [p for p in here if p.ndim > 1], "weight_decay": config.weight_decay, "share": share})
+        groups.append({"params": [p for p in here if p.ndim <= 1], "weight_decay": 0.0, "share": share})
     return torch.optim.AdamW(groups, lr=learning_rate(1, config), betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Every group learns at its share of the rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group["share"]
+
+
+def _decides_where(name: str) -> bool:
+    return any(part in {"query", "key", "patience"} for part in name.split("."))
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:
@@ -23,5 +37,9 @@ def learning_rate(step: int, config: TrainConfig) -> float:
     match config.schedule:
         case "constant":
             return config.rate * warm
+        case "linear":
+            assert config.horizon is not None, "checked with the settings"
+            left = (config.horizon - step) / (config.horizon - config.warmup)
+            return config.rate * max(0.0, min(warm, left))
         case "inverse-sqrt":
             return config.rate * min(warm, (config.warmup / max(step, 1)) ** 0.5)

@@ -15,23 +15,23 @@ def test_looking_gives_all_layers_and_heads_and_does_not_change_the_translation(
     seen = translator.look(text)
     assert translator(text) == before
     layers, heads = 2, 4
-    source, target = len(seen.source), len(seen.target)
-    assert seen.weights["encoder"].shape == (layers, heads, source, source)
-    assert seen.weights["decoder"].shape == (layers, heads, target, target)
-    assert seen.weights["cross"].shape == (layers, heads, target, source)
-    assert "".join(seen.target[:-1]).strip() == before
-    for weights in seen.weights.values():
-        assert torch.allclose(weights.sum(-1), torch.ones(weights.shape[:-1]), atol=1e-5)
+    said, read, cross = seen.kinds["cross"]
+    assert seen.kinds["encoder"].weights.shape == (layers, heads, len(read), len(read))
+    assert seen.kinds["decoder"].weights.shape == (layers, heads, len(said), len(said))
+    assert cross.shape == (layers, heads, len(said), len(read))
+    assert "".join(said[:-1]).strip() == before
+    for kind in seen.kinds.values():
+        assert torch.allclose(kind.weights.sum(-1), torch.ones(kind.weights.shape[:-1]), atol=1e-5)
 
 
 def test_a_forced_target_is_what_is_looked_at(translator):
     seen = translator.look("The dog sleeps.", target="Le chat mange.")
-    assert "".join(seen.target[:-1]).strip() == "Le chat mange."
+    assert "".join(seen.kinds["cross"].rows[:-1]).strip() == "Le chat mange."
 
 
 def test_a_map_is_a_layer_and_a_head_or_their_mean(translator):
     seen = translator.look("The dog sleeps.")
-    weights = seen.weights["cross"]
+    weights = seen.kinds["cross"].weights
     assert seen.map("cross", 2, 3) == weights[1, 2].tolist()
     assert torch.allclose(torch.tensor(seen.map("cross")), weights.mean((0, 1)), atol=1e-6)
     with pytest.raises(regard.ConfigError, match="layer=9, but the model has 2"):

@@ -16,7 +16,7 @@ PAD = 49
 
 def loss(model, batch):
     hidden = model(batch.source, batch.target)
-    return token_loss(hidden, batch.labels, model.embedding.table.weight, pad_id=PAD, smoothing=0.1)
+    return token_loss(hidden.flatten(0, 1), batch.labels.flatten(), model.embedding.table.weight, smoothing=0.1)
 
 
 def some_batch(rows: int) -> PairBatch:

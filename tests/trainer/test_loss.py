@@ -7,35 +7,42 @@ import torch.nn.functional as F
 from regard.trainer import loss as loss_module
 from regard.trainer.loss import token_loss
 
-PAD = 19
+V = 20
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_loss_and_gradients_are_those_of_plain_cross_entropy(smoothing, monkeypatch):
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_loss_and_gradients_are_those_of_plain_cross_entropy(smoothing, has_bias, monkeypatch):
     monkeypatch.setattr(loss_module, "ROWS", 4)  # several chunks, the last one shorter
-    hidden = torch.randn(3, 5, 8, dtype=torch.float64, requires_grad=True)
-    table = torch.randn(20, 8, dtype=torch.float64, requires_grad=True)
-    labels = torch.randint(0, PAD, (3, 5))
-    labels[1, 3:] = PAD
-    total, count = token_loss(hidden, labels, table, pad_id=PAD, smoothing=smoothing)
-    (3 * total).backward()
-    got = hidden.grad.clone(), table.grad.clone()
-    hidden.grad = table.grad = None
-    logits = hidden @ table[:-1].T  # padding is never a choice
-    plain = F.cross_entropy(
-        logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
-    )
-    (3 * plain).backward()
+    rows = torch.randn(13, 8, dtype=torch.float64, requires_grad=True)
+    table = torch.randn(V, 8, dtype=torch.float64, requires_grad=True)
+    bias = torch.randn(V, dtype=torch.float64, requires_grad=True) if has_bias else None
+    labels = torch.randint(0, V, (13,))
+    inputs = [tensor for tensor in (rows, table, bias) if tensor is not None]
+    total, count = token_loss(rows, labels, table, bias=bias, smoothing=smoothing)
+    got = torch.autograd.grad(3 * total, inputs)
+    plain = F.cross_entropy(F.linear(rows, table, bias), labels, reduction="sum", label_smoothing=smoothing)
+    wanted = torch.autograd.grad(3 * plain, inputs)
     assert count == 13
     assert torch.allclose(total, plain)
-    assert torch.allclose(got[0], hidden.grad)
-    assert torch.allclose(got[1], table.grad)
-    assert (got[1][PAD] == 0).all()
+    for one, other in zip(got, wanted, strict=True):
+        assert torch.allclose(one, other)
 
 
 def test_scoring_needs_no_gradient_and_gives_the_same_sum():
-    hidden, table, labels = torch.randn(2, 4, 8), torch.randn(20, 8), torch.randint(0, PAD, (2, 4))
+    rows, table, labels = torch.randn(8, 8), torch.randn(V, 8), torch.randint(0, V, (8,))
     with torch.inference_mode():
-        scored, _ = token_loss(hidden, labels, table, pad_id=PAD)
-    trained, _ = token_loss(hidden.requires_grad_(), labels, table, pad_id=PAD)
+        scored, _ = token_loss(rows, labels, table)
+    trained, _ = token_loss(rows.requires_grad_(), labels, table)
     assert scored == pytest.approx(trained.item(), rel=1e-6)
+
+
+def test_a_translator_never_learns_to_say_padding(network):
+    from regard.tasks.translate import _real_loss
+
+    pad = network.pad_id
+    hidden, labels = torch.randn(2, 4, 32), torch.randint(0, pad, (2, 4))
+    labels[1, 2:] = pad
+    total, count = _real_loss(network, hidden, labels, 0.1)
+    total.backward()
+    assert count == 6 and (network.embedding.table.weight.grad[pad] == 0).all()

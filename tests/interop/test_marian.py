@@ -11,7 +11,7 @@ transformers = pytest.importorskip("transformers")
 from regard.config import ModelConfig  # noqa: E402
 from regard.engine.native import translate_ids  # noqa: E402
 from regard.generate.settings import Search  # noqa: E402
-from regard.interop import huggingface as hf  # noqa: E402
+from regard.interop import marian as hf  # noqa: E402
 from regard.model.transformer import EncoderDecoder  # noqa: E402
 
 CLASSES = {"post": transformers.MarianMTModel, "pre": transformers.PegasusForConditionalGeneration}

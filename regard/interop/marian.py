@@ -1,4 +1,4 @@
-"""Our translators as Hugging Face's: names of weights, config.json, generation_config.json, tokenizer_config.json.
+"""Our translators as Hugging Face's: names of weights, config.json, generation_config.json.
 
 Post-norm translators are `MarianMTModel`, pre-norm ones `PegasusForConditionalGeneration`: the two have the same
 names and differ in where the norm stands. Knows dictionaries and tensors, no files.
@@ -11,8 +11,8 @@ from torch import Tensor
 
 from regard.config import ModelConfig
 from regard.errors import FolderError
-from regard.model.transformer import NEVER
-from regard.text.tokenizer import END, PAD, UNKNOWN
+from regard.interop.names import check, plain, rename
+from regard.model.stack import NEVER
 
 # Ours -> theirs, piece by piece of a name, in this order.
 NAMES = (
@@ -39,27 +39,17 @@ ARCHITECTURES = {"post": ("marian", "MarianMTModel"), "pre": ("pegasus", "Pegasu
 
 def export_weights(weights: dict[str, Tensor], pad_id: int) -> dict[str, Tensor]:
     """Weights under the names `transformers` knows, and a bias that keeps padding from ever being said."""
-    renamed = {_rename(name): tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+    renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items()})
     bias = torch.zeros(1, len(renamed["model.shared.weight"]))
     bias[0, pad_id] = NEVER
     return renamed | {BIAS: bias}
 
 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Their weights under our names and shapes; every tensor is used, or the error lists which are not."""
-    theirs = dict(weights)
-    theirs.pop(BIAS, None)
-    expected = {_rename(name): (name, tensor.shape) for name, tensor in ours.items()}
-    unknown, missing = sorted(theirs.keys() - expected.keys()), sorted(expected.keys() - theirs.keys())
-    if unknown or missing:
-        raise FolderError(f"weights do not fit config.json: {_some(unknown)} unknown, {_some(missing)} missing")
-    for name, tensor in theirs.items():
-        if tensor.shape != expected[name][1]:
-            shapes = f"{tuple(tensor.shape)}, and config.json asks for {tuple(expected[name][1])}"
-            raise FolderError(f"weight {name} has the shape {shapes}")
-        if not torch.isfinite(tensor).all():
-            raise FolderError(f"weight {name} holds values that are not numbers (NaN or infinite); the file is damaged")
-    return {expected[name][0]: tensor.float() for name, tensor in theirs.items()}
+    """Their weights under our names."""
+    theirs = {name: tensor for name, tensor in weights.items() if name != BIAS}
+    check(theirs, {rename(name, NAMES): tensor.shape for name, tensor in ours.items()})
+    return {name: theirs[rename(name, NAMES)] for name in ours}
 
 
 def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any]:
@@ -140,27 +130,3 @@ def generation_config(end_id: int, pad_id: int, beams: int, max_length: int) -> 
         "eos_token_id": end_id,
         "decoder_start_token_id": pad_id,
     }
-
-
-def tokenizer_config(max_length: int) -> dict[str, Any]:
-    """What belongs into tokenizer_config.json; without the class's name, Marian's own would be taken."""
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "eos_token": END,
-        "unk_token": UNKNOWN,
-        "pad_token": PAD,
-        "model_max_length": max_length,
-        "clean_up_tokenization_spaces": False,
-        "split_special_tokens": True,
-    }
-
-
-def _rename(name: str) -> str:
-    for ours, theirs in NAMES:
-        name = name.replace(ours, theirs)
-    return name
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:5]) or "none"
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

@@ -1,0 +1,36 @@
+"""Weights under other people's names: all of them are used, or the error lists which are not."""
+
+import torch
+from torch import Tensor
+
+from regard.errors import FolderError
+
+
+def rename(name: str, table: tuple[tuple[str, str], ...]) -> str:
+    """A name of ours with each piece replaced, in the order of the table."""
+    for ours, theirs in table:
+        name = name.replace(ours, theirs)
+    return name
+
+
+def check(theirs: dict[str, Tensor], expected: dict[str, torch.Size]) -> None:
+    """Refuses weights that are not exactly those expected, each of its shape and made of numbers."""
+    unknown, missing = sorted(theirs.keys() - expected.keys()), sorted(expected.keys() - theirs.keys())
+    if unknown or missing:
+        raise FolderError(f"weights do not fit config.json: {_some(unknown)} unknown, {_some(missing)} missing")
+    for name, tensor in theirs.items():
+        if tensor.shape != expected[name]:
+            shapes = f"{tuple(tensor.shape)}, and config.json asks for {tuple(expected[name])}"
+            raise FolderError(f"weight {name} has the shape {shapes}")
+        if not torch.isfinite(tensor).all():
+            raise FolderError(f"weight {name} holds values that are not numbers (NaN or infinite); the file is damaged")
+
+
+def plain(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The same as whole tensors in main memory, as safetensors wants them."""
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:5]) or "none"
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

@@ -1,0 +1,42 @@
+"""Shapes that no class of another library has: config.json holds our own settings, weights have our own names."""
+
+from typing import Any
+
+from pydantic import ValidationError
+from torch import Tensor
+
+from regard.config import ModelConfig
+from regard.errors import FolderError
+from regard.interop.names import check, plain
+
+PREFIX = "regard-"
+
+
+def export_config(model: ModelConfig, task: str) -> dict[str, Any]:
+    """What belongs into config.json; its model_type says that only regard opens it."""
+    return {
+        "architectures": [f"Regard{task.capitalize()}"],
+        "model_type": f"{PREFIX}{task}",
+        **model.model_dump(),
+        "dtype": "float32",
+    }
+
+
+def import_config(config: dict[str, Any]) -> ModelConfig:
+    """The shape in a config.json that `export_config` wrote."""
+    settings = {name: value for name, value in config.items() if name not in {"architectures", "model_type", "dtype"}}
+    try:
+        return ModelConfig.model_validate(settings)
+    except ValidationError as problem:
+        raise FolderError(f"config.json describes a model that cannot be: {problem.errors()[0]['msg']}") from None
+
+
+def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Weights under our own names."""
+    return plain(weights)
+
+
+def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The same back."""
+    check(weights, {name: tensor.shape for name, tensor in ours.items()})
+    return weights
