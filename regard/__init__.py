@@ -12,17 +12,29 @@ if TYPE_CHECKING:
     from regard.errors import ConfigError, CorpusError, FolderError, RegardError, RunError
     from regard.look.record import record_attention
     from regard.run import load, train, training
-    from regard.tasks.translator import Translation, Translator
-    from regard.text.samples import phrasebook
+    from regard.text.samples import induction, phrasebook
+    from regard.text.stories import Story
+    from regard.use.answerer import Answer, Answerer
+    from regard.use.filler import Candidate, Filled, Filler
+    from regard.use.translator import Translation, Translator
+    from regard.use.writer import Writer
 
 _HOMES = {
+    "Answer": "regard.use.answerer",
+    "Answerer": "regard.use.answerer",
+    "Candidate": "regard.use.filler",
     "ConfigError": "regard.errors",
     "CorpusError": "regard.errors",
+    "Filled": "regard.use.filler",
+    "Filler": "regard.use.filler",
     "FolderError": "regard.errors",
     "RegardError": "regard.errors",
     "RunError": "regard.errors",
-    "Translation": "regard.tasks.translator",
-    "Translator": "regard.tasks.translator",
+    "Story": "regard.text.stories",
+    "Translation": "regard.use.translator",
+    "Translator": "regard.use.translator",
+    "Writer": "regard.use.writer",
+    "induction": "regard.text.samples",
     "load": "regard.run",
     "phrasebook": "regard.text.samples",
     "record_attention": "regard.look.record",
@@ -31,13 +43,21 @@ _HOMES = {
 }
 
 __all__ = [
+    "Answer",
+    "Answerer",
+    "Candidate",
     "ConfigError",
     "CorpusError",
+    "Filled",
+    "Filler",
     "FolderError",
     "RegardError",
     "RunError",
+    "Story",
     "Translation",
     "Translator",
+    "Writer",
+    "induction",
     "load",
     "phrasebook",
     "record_attention",

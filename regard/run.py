@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from regard.config import RunConfig, Settings, choose_rate, differences, merge, nearest, resolve
-from regard.errors import ConfigError, RunError
+from regard.errors import ConfigError, RegardError, RunError
 from regard.files import write_whole
 from regard.folder import ABOUT, RUN, TOKENIZER, ModelFolder
 from regard.tasks import TASKS
@@ -29,7 +29,7 @@ RECORD = "run.json"
 
 
 def load(folder: str | Path) -> Any:
-    """The trained model in a folder: a Translator."""
+    """The trained model in a folder: a Translator, Writer, Filler or Answerer."""
     opened = ModelFolder(Path(folder))
     return find_task(str(opened.about.get("task"))).open(opened)
 
@@ -39,7 +39,8 @@ def train(
 ) -> Finished:
     """Trains a model into the folder `to`; Ctrl-C saves, and the same call goes on. Returns how it ended.
 
-    files: for translate, `source` and `target` (and valid_source, valid_target, columns, keys).
+    files: for translate, `source` and `target` (and valid_source, valid_target, columns, keys); for write and fill
+    `text`, for answer `stories`, each one file or a list of them (and `valid`).
     """
     stopper = Stopper()
     with stopper.listening():
@@ -77,7 +78,12 @@ def training(
 
             assert config.threads is not None, "decided before the first step"
             with settled(config.threads):
-                session = Session(family, Path(to), run, corpus, config, tokenizer, check)
+                try:
+                    session = Session(family, Path(to), run, corpus, config, tokenizer, check)
+                except RegardError:
+                    if record is None:
+                        _clear(run)  # other settings may be the remedy
+                    raise
                 yield session.plan()
                 yield from session.events()
         except Stopped:
@@ -114,13 +120,14 @@ def _begin(
         write_whole(run / RECORD, json.dumps(about, indent=2) + "\n")
         return corpus, config, tokenizer
     before = resolve(record["config"])
+    corpus = family.read(train_files, valid_files, before)
     kept = {name: value for name, value in record["config"].items() if name != "stop"}
-    config = resolve(merge(kept, wanted))
+    ends = {"stop": _defaults(family, corpus, merge(kept, wanted)).get("stop", {})}
+    config = resolve(merge(merge(kept, ends), wanted))
     changed = [line for line in differences(before, config) if not line.startswith("stop.")]
     if changed:
         raise RunError(f"{run.parent} was begun with other settings ({'; '.join(changed)}); leave them as they were "
                        f"to go on, add --fresh to start over, or train to another folder")  # fmt: skip
-    corpus = family.read(train_files, valid_files, config)
     _refuse_other_text(run, record, corpus)
     return corpus, config, Tokenizer.load(run / TOKENIZER)
 
@@ -129,13 +136,26 @@ def _decide(family: Task, corpus: Corpus, wanted: Settings) -> RunConfig:
     """Every setting, with nothing left to choose: as it was asked for, else as it suits corpus and machine."""
     from regard.device import choose_device, count_cores
 
-    config = resolve(merge(family.defaults(corpus), wanted))
+    config = resolve(merge(_defaults(family, corpus, wanted), wanted))
     decided: Settings = {
         "device": choose_device(config.device).type,
         "threads": config.threads or count_cores(),
         "train": {"rate": config.train.rate or choose_rate(config.model.width)},
     }
     return resolve(merge(config.model_dump(), decided))
+
+
+def _defaults(family: Task, corpus: Corpus, wanted: Settings) -> Settings:
+    """What follows from the kind of model, the size and the text; whoever says when to stop says all of it."""
+    kind = wanted.get("model", {}).get("kind", next(iter(family.kinds)))
+    if kind not in family.kinds:
+        raise ConfigError(f"model.kind={kind} is not a kind of {family.name}{nearest(str(kind), list(family.kinds))}")
+    by_text = family.defaults(corpus, kind)
+    size = str(wanted.get("size") or by_text["size"])
+    found: Settings = {"model": {"kind": kind}}
+    for settings in (family.kinds[kind], family.sizes[size], by_text):
+        found = merge(found, settings)
+    return {name: value for name, value in found.items() if name != "stop" or "stop" not in wanted}
 
 
 def _read_record(run: Path) -> dict[str, Any] | None:

@@ -36,6 +36,7 @@ class Plan:
 
     folder: Path
     config: RunConfig
+    unit: str  # what examples are called
     examples: int
     held_out: int
     left_out: list[LeftOut]
@@ -92,6 +93,7 @@ class Session:
         return Plan(
             self.folder,
             self.config,
+            self.task.unit,
             len(self.corpus.train),
             len(self.corpus.valid),
             self.data.left_out,
@@ -165,7 +167,7 @@ class Session:
 
     def _note_score(self, event: Scored) -> None:
         standing = self.standing
-        is_better = _is_better(event.scores, standing.best_scores)
+        is_better = self._is_better(event.scores, standing.best_scores)
         update: dict[str, Any] = {
             "seconds": standing.seconds + event.seconds, "scored_step": event.step,
             "misses": 0 if is_better else standing.misses + 1,
@@ -199,13 +201,20 @@ class Session:
         scores, step = self.standing.best_scores, self.standing.best_step
         if self.standing.scored_step != self.trainer.step:
             last = self._score()
-            if _is_better(last.scores, scores):
+            if self._is_better(last.scores, scores):
                 scores, step = last.scores, last.step
                 self._write_model(self.judge.state_dict(), step, scores)
                 step = None
         if step is not None:  # an earlier one was best; put it there again, should the folder have been touched
             self._write_model(self.store.get("best", step), step, scores)
         return Finished(self.folder, self.trainer.step, self.standing.seconds, scores, reason)
+
+    def _is_better(self, scores: dict[str, float], best: dict[str, float]) -> bool:
+        """By the first score."""
+        if not best:
+            return True
+        name = next(iter(scores))
+        return scores[name] < best[name] if self.data.lower_is_better else scores[name] > best[name]
 
     def _write_model(self, weights: dict[str, Tensor], step: int, scores: dict[str, float]) -> None:
         about = {
@@ -220,7 +229,7 @@ class Session:
             "training": {"steps": self.standing.step, "tokens": self.standing.tokens, "seconds": self.standing.seconds},
         }
         contents = self.task.pack(self.config.model, weights, self.tokenizer)
-        write_model(self.folder, about, contents | {"README.md": model_card(about)})
+        write_model(self.folder, about, contents | {"README.md": model_card(about, self.task.shape)})
 
     def _save(self) -> None:
         weights, memory = self.trainer.model.state_dict(), flatten_optimizer(self.trainer.optimizer)
@@ -253,11 +262,3 @@ class Session:
             if step <= self.standing.step:
                 kept.append(line + "\n")
         write_whole(self.metrics, "".join(kept))
-
-
-def _is_better(scores: dict[str, float], best: dict[str, float]) -> bool:
-    """By the first score; higher is better."""
-    if not best:
-        return True
-    name = next(iter(scores))
-    return scores[name] > best[name]

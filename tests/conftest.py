@@ -10,7 +10,9 @@ import torch
 import regard
 from regard.config import ModelConfig
 from regard.model.transformer import EncoderDecoder
+from regard.text.stories import write_stories
 from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import learn_pairs
 
 # A slow machine is no failure, and a gate must give the same answer twice.
 hypothesis.settings.register_profile("here", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -49,7 +51,7 @@ def pairs(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture(scope="session")
 def tokenizer(pairs) -> Tokenizer:
     lines = pairs["source"].read_text().splitlines() + pairs["target"].read_text().splitlines()
-    return Tokenizer.learn(lines, 400)
+    return learn_pairs(lines, 400)
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +70,63 @@ def folder(tmp_path_factory, pairs) -> Path:
 @pytest.fixture(scope="session")
 def translator(folder):
     return regard.load(folder)
+
+
+def write_lines(path: Path, lines) -> Path:
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+# What a family of each kind is trained on for a moment: files, and settings beside SHORT.
+FAMILIES = {
+    "write": {"text": {"tokenizer": "bpe", "vocab_size": 400}, "model": {"max_positions": 32}},
+    "fill": {"text": {"vocab_size": 400}, "model": {"max_positions": 64}},
+    "answer": {"model": {"restarts": 3}},
+}
+
+
+@pytest.fixture(scope="session")
+def family_files(tmp_path_factory, pairs) -> dict[str, dict[str, Path]]:
+    folder = tmp_path_factory.mktemp("families")
+    stories = folder / "stories.txt"
+    stories.write_text(write_stories(regard.induction(150)), encoding="utf-8")
+    return {
+        "translate": pairs,
+        "write": {"text": pairs["source"]},
+        "fill": {"text": pairs["source"]},
+        "answer": {"stories": stories},
+    }
+
+
+def family_settings(task: str, steps: int, **train) -> dict:
+    """Settings of a run of seconds."""
+    if task == "answer":
+        return {"stop": {"steps": steps}, "threads": 1, "model": FAMILIES[task]["model"], "train": train}
+    own = FAMILIES.get(task, {})
+    model = SHORT["model"] | own.get("model", {})
+    settings = SHORT | {"stop": {"steps": steps}, "train": SHORT["train"] | train, "model": model}
+    return settings | ({"text": own["text"]} if "text" in own else {})
+
+
+def _trained(tmp_path_factory, family_files, task, steps) -> Path:
+    to = tmp_path_factory.mktemp(task) / "model"
+    regard.train(task, to=to, settings=family_settings(task, steps, valid_every=100), **family_files[task])
+    return to
+
+
+@pytest.fixture(scope="session")
+def writer_folder(tmp_path_factory, family_files) -> Path:
+    return _trained(tmp_path_factory, family_files, "write", 200)
+
+
+@pytest.fixture(scope="session")
+def filler_folder(tmp_path_factory, family_files) -> Path:
+    return _trained(tmp_path_factory, family_files, "fill", 200)
+
+
+@pytest.fixture(scope="session")
+def answerer_folder(tmp_path_factory, family_files) -> Path:
+    return _trained(tmp_path_factory, family_files, "answer", 200)
 
 
 @pytest.fixture(params=["post", "pre"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.config import SIZES, RunConfig, differences, merge, parse_assignment, read_toml, resolve
+from regard.config import RunConfig, differences, merge, parse_assignment, read_toml, resolve
 from regard.errors import ConfigError
 
 
@@ -26,10 +26,9 @@ def test_what_cannot_be_is_told(settings, message):
         resolve(settings)
 
 
-def test_a_size_is_a_shape_and_single_settings_stand_above_it():
-    config = resolve({"size": "base", "model": {"heads": 16}})
-    assert (config.model.width, config.model.inner, config.model.layers, config.model.heads) == (512, 2048, 6, 16)
-    assert set(SIZES) == {"tiny", "small", "base", "big"}
+def test_a_linear_schedule_needs_its_end():
+    with pytest.raises(ConfigError, match=r"train\.horizon, which is None"):
+        resolve({"train": {"schedule": "linear"}})
 
 
 def test_words_on_the_command_line_become_values():

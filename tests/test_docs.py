@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
+import regard
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.S))
-def test_python_in_the_readme_runs(block, folder, capsys):
-    exec(compile(block.replace("models/de-en", str(folder)), "README.md", "exec"), {})
+def test_python_in_the_readme_runs(block, folder, writer_folder, filler_folder, answerer_folder, capsys):
+    places = {"de-en": folder, "python": writer_folder, "captions": filler_folder, "tales": answerer_folder}
+    for name, place in places.items():
+        block = block.replace(f"models/{name}", str(place))
+    exec(compile(block, "README.md", "exec"), {"regard": regard})
     assert capsys.readouterr().out.strip()
 
 
@@ -22,7 +27,7 @@ def test_commands_in_the_readme_exist():
     from regard.cli.commands import app
 
     names = set(re.findall(r"^(?:regard|\$ regard) (\w+)", README, re.M))
-    assert {"train", "translate", "evaluate", "look", "info"} <= names
+    assert {"train", "translate", "write", "fill", "answer", "evaluate", "look", "info"} <= names
     for name in names:
         assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0, name
 

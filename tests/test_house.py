@@ -20,6 +20,7 @@ STOREYS = [
     {"data", "model"},
     {"trainer", "look", "engine", "interop"},
     {"folder"},
+    {"use"},
     {"tasks"},
     {"session"},
     {"run"},
@@ -27,7 +28,7 @@ STOREYS = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
 FORBIDDEN = {("model", "trainer"), ("generate", "model")}
-TORCHLESS = {"text", "errors", "config", "files", "folder", "tasks", "run", "cli"}
+TORCHLESS = {"text", "errors", "config", "files", "folder", "use", "tasks", "run", "cli"}
 
 
 def files():

@@ -33,3 +33,41 @@ def test_a_translator_learns_to_reverse_what_it_never_saw(tmp_path):
     said = regard.load(tmp_path / "m")(unseen, beam=1)
     right = sum(text == line[::-1] for text, line in zip(said, unseen, strict=True))
     assert right >= 0.9 * len(unseen), f"{right} of {len(unseen)}"
+
+
+def test_a_filler_learns_what_stands_between_its_neighbours(tmp_path):
+    """Counting from any number: a gap is known from what stands around it, on either side."""
+    numbers = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+    choose = random.Random(0)
+    starts = [choose.randrange(8) for _ in range(900)]
+    lines = [" ".join(numbers[start : start + choose.randint(4, 6)]) for start in starts]
+    (tmp_path / "count.txt").write_text("".join(line + "\n" for line in lines))
+    settings = {
+        "model": {"layers": 2, "width": 32, "heads": 4, "inner": 64, "dropout": 0.0, "max_positions": 16},
+        "train": {"tokens_per_batch": 512, "warmup": 50, "rate": 0.008, "valid_every": 100_000, "held_out": 2},
+        "stop": {"steps": 300},
+        "text": {"vocab_size": 300},
+        "threads": 1,
+    }
+    regard.train("fill", to=tmp_path / "m", text=tmp_path / "count.txt", settings=settings)
+    filler = regard.load(tmp_path / "m")
+    assert filler("three [MASK] five six") == "three four five six"
+    assert filler("[MASK] eight nine [MASK]") == "seven eight nine ten"
+
+
+def test_an_answerer_induces_the_color_and_reads_the_story_in_order(tmp_path):
+    """Brian is a frog and yellow, Greg is a frog: three sentences, each of which says where to look next."""
+    from regard.text.stories import write_stories
+
+    (tmp_path / "train.txt").write_text(write_stories(regard.induction(1000)))
+    settings = {"model": {"restarts": 4}, "threads": 1}
+    regard.train("answer", to=tmp_path / "m", stories=tmp_path / "train.txt", settings=settings)
+    answerer = regard.load(tmp_path / "m")
+    story = "Brian is a frog. Lily is gray. Brian is yellow. Julius is green. Greg is a frog."
+    answer = answerer.answer(story, "What color is Greg?")
+    assert answer.text == "yellow" and answer.probability > 0.5
+    looked = [answer.sentences[max(range(5), key=weights.__getitem__)] for weights in answer.hops]
+    assert looked[0] == "Greg is a frog." and looked[-1] == "Brian is yellow."
+    held_out = regard.induction(300, held_out=True)
+    right = sum(a.text == s.answer for a, s in zip(answerer.answer_all(held_out), held_out, strict=True))
+    assert right >= 0.98 * len(held_out)

@@ -1,21 +1,18 @@
 """`regard …`: each command turns words into calls of the library. Nothing heavy is imported before it is needed."""
 
-import functools
+import inspect
 import json
 import os
 import sys
-import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec
+from typing import Annotated, Any, Literal
 
 import typer
 
 from regard import __version__
-from regard.cli.settings import Columns, Keys, collect, pair_of_numbers, pair_of_words
-from regard.errors import RegardError
-
-P = ParamSpec("P")
+from regard.cli.settings import Columns, Keys, pair_of_numbers, pair_of_words
+from regard.cli.told import put, say, told
+from regard.cli.train import train_app
 
 app = typer.Typer(
     name="regard",
@@ -25,50 +22,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-train_app = typer.Typer(help="Train a model on your own text.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(train_app, name="train")
 
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (per line) for machines.")]
-Beam = Annotated[int, typer.Option(min=1, help="Translations kept alive while searching; 1 is greedy.")]
 
 
 def main() -> None:
     """The console script."""
     app()
-
-
-def told(function: Callable[P, None]) -> Callable[P, None]:
-    """Our errors become one line and exit code 1, Ctrl-C becomes 130; a traceback only with --debug."""
-
-    @functools.wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            function(*args, **kwargs)
-            sys.stdout.flush()
-        except RegardError as problem:
-            if os.environ.get("REGARD_DEBUG"):
-                traceback.print_exc()
-            say(f"Error: {problem}")
-            raise typer.Exit(1) from None
-        except KeyboardInterrupt:
-            say("Interrupted.")
-            raise typer.Exit(130) from None
-        except BrokenPipeError:  # whoever read our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
-
-    return run
-
-
-def say(message: str) -> None:
-    """A line for the person at the terminal; stdout is for data."""
-    print(message, file=sys.stderr, flush=True)  # noqa: T201
-
-
-def put(line: str) -> None:
-    """A line of data."""
-    sys.stdout.write(line + "\n")
 
 
 def _show_version(wanted: bool) -> None:
@@ -94,52 +56,6 @@ def _root(
     pass
 
 
-@train_app.command("translate")
-@told
-def train_translate(
-    source: Annotated[
-        Path, typer.Argument(help="Source text, or one .tsv or .jsonl file of pairs.", show_default=False)
-    ],
-    target: Annotated[Path | None, typer.Argument(help="Target text, line by line.", show_default=False)] = None,
-    to: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)] = ...,  # type: ignore[assignment]
-    valid_source: Annotated[Path | None, typer.Option("--valid-source", "--valid", help="Text to validate on.")] = None,
-    valid_target: Annotated[Path | None, typer.Option(help="Its translation.")] = None,
-    columns: Columns = "1,2",
-    keys: Keys = None,
-    source_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
-    target_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
-    size: Annotated[
-        Literal["tiny", "small", "base", "big"] | None, typer.Option(help="Else by the size of the corpus.")
-    ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Train this long.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Train this many times over the text.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Train this many updates.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed, another run.")] = None,
-    device: Annotated[Literal["auto", "cpu", "cuda", "mps"] | None, typer.Option(help="Where to compute.")] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file of settings.")] = None,
-    assignments: Annotated[list[str], typer.Option("--set", help="One setting, section.key=value; repeatable.")] = [],  # noqa: B006
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over, even if there is something to go on from.")
-    ] = False,
-) -> None:
-    """Train a translator from two parallel files, or one file of pairs.
-
-    Run it again with the same --to and it goes on where it stopped, bit for bit.
-    """
-    settings = collect(
-        config, assignments, size=size, seed=seed, device=device,
-        source_language=source_language, target_language=target_language,
-        stop={"minutes": minutes, "epochs": epochs, "steps": steps},
-    )  # fmt: skip
-    files = {
-        "source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target,
-        "columns": pair_of_numbers(columns), "keys": pair_of_words(keys) if keys else None,
-    }  # fmt: skip
-    from regard.cli.report import watch
-
-    watch("translate", to=to, settings=settings, fresh=fresh, **files)
-
-
 @app.command()
 @told
 def translate(
@@ -147,7 +63,7 @@ def translate(
     file: Annotated[
         Path | None, typer.Argument(help="Text to translate; else standard input.", show_default=False)
     ] = None,
-    beam: Beam = 4,
+    beam: Annotated[int, typer.Option(min=1, help="Translations kept alive while searching; 1 is greedy.")] = 4,
     length_penalty: Annotated[float, typer.Option(min=0, help="Above 0, longer translations are not at a loss.")] = 1.0,
     max_length: Annotated[
         int | None, typer.Option(min=1, help="Most tokens of a translation; else by the source.")
@@ -159,7 +75,7 @@ def translate(
     from regard.cli.lines import translate_lines
 
     translate_lines(
-        model,
+        _open(model, "translate"),
         file,
         beam=beam,
         length_penalty=length_penalty,
@@ -173,61 +89,131 @@ def translate(
 
 @app.command()
 @told
-def evaluate(
+def write(
     model: Model,
-    files: Annotated[
-        list[Path], typer.Argument(help="Source and reference, or one .tsv or .jsonl file.", show_default=False)
-    ],
-    against: Annotated[Path | None, typer.Option(help="Another model: is the difference more than chance?")] = None,
-    tokenize: Annotated[str, typer.Option(help="sacrebleu's tokenizer: 13a, none, intl, zh, …")] = "13a",
-    columns: Columns = "1,2",
-    keys: Keys = None,
-    beam: Beam = 4,
+    prompt: Annotated[str, typer.Argument(help="What the text begins with; - reads it from standard input.")] = "",
+    tokens: Annotated[int, typer.Option(min=1, help="Most tokens to write.")] = 200,
+    temperature: Annotated[float, typer.Option(help="0 takes the likeliest; below 1 is careful, above bold.")] = 0.8,
+    top_k: Annotated[int | None, typer.Option(help="Draw only from the k likeliest tokens.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Draw only from the likeliest with this share.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed writes the same text.")] = None,
+    stop: Annotated[list[str], typer.Option(help="Stop before this text; repeatable.")] = [],  # noqa: B006
+    samples: Annotated[int, typer.Option(min=1, help="Ways to go on; a blank line between them.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Score a model: BLEU with its signature, and chrF."""
+    """Go on with a text, shown as it is written."""
+    writer = _open(model, "write")
+    if prompt == "-":
+        prompt = sys.stdin.read()
+    how = {"tokens": tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p, "stop": stop}
+    if as_json:
+        for text in writer.samples(prompt, count=samples, seed=seed, **how):
+            put(json.dumps({"prompt": prompt, "text": text}, ensure_ascii=False))
+        return
+    for number in range(samples):
+        sys.stdout.write(prompt if number == 0 else "\n" + prompt)
+        for piece in writer.stream(prompt, seed=None if seed is None else seed + number, **how):
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+        put("")
+
+
+@app.command()
+@told
+def fill(
+    model: Model,
+    text: Annotated[str, typer.Argument(help="A text in which [MASK] marks each gap.", show_default=False)],
+    top: Annotated[int, typer.Option(min=1, help="Candidates for each gap.")] = 5,
+    as_json: Json = False,
+) -> None:
+    """Fill the gaps of a text: the likeliest words with their probabilities."""
+    from dataclasses import asdict
+
+    filled = _open(model, "fill").fill(text, top=top)
+    if as_json:
+        put(json.dumps(asdict(filled), ensure_ascii=False))
+        return
+    put(filled.text)
+    for number, candidates in enumerate(filled.gaps, start=1):
+        for candidate in candidates:
+            put(f"gap {number}  {candidate.probability:6.1%}  {candidate.text}")
+
+
+@app.command()
+@told
+def answer(
+    model: Model,
+    story: Annotated[Path, typer.Argument(help="A story, one sentence a line; - for stdin.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="What to answer.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Answer a question about a story, and show which sentences each hop looked at."""
+    from dataclasses import asdict
+
+    from regard.cli.report import describe_answer
+    from regard.text.stories import read_sentences
+
+    answerer = _open(model, "answer")
+    found = answerer.answer(read_sentences(None if str(story) == "-" else story), question)
+    if found.unknown:
+        say(f"Never seen in training, and left out: {', '.join(found.unknown)}")
+    put(json.dumps(asdict(found), ensure_ascii=False) if as_json else describe_answer(found))
+
+
+@app.command()
+@told
+def evaluate(
+    model: Model,
+    files: Annotated[list[Path], typer.Argument(help="Held-out text, in the form of the training's.")],
+    against: Annotated[Path | None, typer.Option(help="Another model: is the difference more than chance?")] = None,
+    tokenize: Annotated[
+        str | None, typer.Option(help="sacrebleu's tokenizer: 13a (default), none, intl, zh, …")
+    ] = None,
+    columns: Columns | None = None,
+    keys: Keys = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Of a translator; 4 if not given.")] = None,
+    stride: Annotated[int | None, typer.Option(help="Of a writer: tokens its window moves on by.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Score a model on held-out text: translate BLEU and chrF, write perplexity, fill and answer accuracy."""
     from regard.run import load
 
-    if len(files) > 2:
-        raise typer.BadParameter(
-            f"{len(files)} files were given; give source and reference, or one .tsv or .jsonl file"
-        )
-    named = {"source": files[0], "target": files[1] if len(files) > 1 else None,
-             "columns": pair_of_numbers(columns), "keys": pair_of_words(keys) if keys else None}  # fmt: skip
-    report: dict[str, Any] = load(model).evaluate(
-        against=load(against) if against else None, tokenize=tokenize, beam=beam, **named
-    )
+    options = {
+        "against": load(against) if against else None, "tokenize": tokenize, "beam": beam, "stride": stride,
+        "columns": pair_of_numbers(columns) if columns else None, "keys": pair_of_words(keys) if keys else None,
+    }  # fmt: skip
+    opened = load(model)
+    report = opened.evaluate(*_fitting(opened.evaluate, files), **_applying(opened, opened.evaluate, options))
     if as_json:
         put(json.dumps(report))
         return
+    width = max(map(len, report)) + 2
     for name, value in report.items():
-        put(
-            f"{name:16} {value:.4f}"
-            if name in {"p_value", "exact"}
-            else f"{name:16} {value:.2f}"
-            if isinstance(value, float)
-            else f"{name:16} {value}"
-        )
+        put(f"{name:{width}}{value:.4f}" if isinstance(value, float) else f"{name:{width}}{value}")
 
 
 @app.command()
 @told
 def look(
     model: Model,
-    text: Annotated[str, typer.Argument(help="What the model should look at.", show_default=False)],
-    target: Annotated[str | None, typer.Option(help="Make the model say this.")] = None,
+    text: Annotated[str, typer.Argument(help="What the model should look at; of an answerer, the question.")],
+    target: Annotated[str | None, typer.Option(help="Make a translator say this.")] = None,
+    story: Annotated[Path | None, typer.Option(help="What an answerer reads, one sentence a line.")] = None,
     layer: Annotated[int | None, typer.Option(min=1, help="One layer; else the mean of all.")] = None,
     head: Annotated[int | None, typer.Option(min=1, help="One head; else the mean of all.")] = None,
     to: Annotated[Path | None, typer.Option(help="Write a picture (.svg) instead of printing.")] = None,
 ) -> None:
-    """Show what the model looks at while it translates."""
+    """Show what the model looks at."""
     from regard.errors import ConfigError
     from regard.files import write_whole
     from regard.run import load
+    from regard.text.stories import read_sentences
 
     if to and to.suffix != ".svg":
         raise ConfigError(f"--to {to} does not end in .svg, the one kind of picture there is")
-    seen = load(model).look(text, target)
+    opened = load(model)
+    options = {"target": target, "story": read_sentences(story) if story else None}
+    seen = opened.look(text, **_applying(opened, opened.look, options))
     if to:
         write_whole(to, seen.to_svg(layer, head))
         say(f"Wrote {to}")
@@ -253,11 +239,45 @@ def info(model: Model, as_json: Json = False) -> None:
 @app.command()
 @told
 def demo(
-    task: Annotated[Literal["translate"], typer.Argument(help="What to learn.")] = "translate",
-    direction: Annotated[str, typer.Option(help="From which language to which: en, de, fr.")] = "en-fr",
+    task: Annotated[
+        Literal["translate", "write", "fill", "answer"], typer.Argument(help="What to learn.")
+    ] = "translate",
+    direction: Annotated[str, typer.Option(help="Of translate: from which language to which: en, de, fr.")] = "en-fr",
     to: Annotated[Path, typer.Option(help="Folder for the text and the model.")] = Path("models/demo"),
 ) -> None:
-    """Train on an embedded phrasebook in two or three minutes and show what was learned."""
-    from regard.cli.demo import show_translate
+    """Train on text that is at hand in a few minutes and show what was learned."""
+    from regard.cli.demo import DEMOS
 
-    show_translate(direction, to, put, say)
+    DEMOS[task](direction, to, put, say)
+
+
+def _open(folder: Path, task: str) -> Any:
+    """The model in a folder, which must be of this task."""
+    from regard.errors import ConfigError
+    from regard.run import load
+
+    opened = load(folder)
+    if opened.about["task"] != task:
+        raise ConfigError(f"{folder} is a model to {opened.about['task']}; use regard {opened.about['task']}")
+    return opened
+
+
+def _applying(opened: Any, method: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given; one this kind of model has not is an error."""
+    from regard.errors import ConfigError
+
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given.keys() - inspect.signature(method).parameters.keys():
+        raise ConfigError(f"--{name} is not for a model to {opened.about['task']}")
+    return given
+
+
+def _fitting(method: Any, files: list[Path]) -> list[Path]:
+    """The files, if the model takes that many."""
+    places = [p.kind for p in inspect.signature(method).parameters.values()]
+    most = len(files) if inspect.Parameter.VAR_POSITIONAL in places else places.count(
+        inspect.Parameter.POSITIONAL_OR_KEYWORD
+    )  # fmt: skip
+    if len(files) > most:
+        raise typer.BadParameter(f"{len(files)} files were given, and this model is scored on at most {most}")
+    return files

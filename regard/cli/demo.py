@@ -1,52 +1,64 @@
-"""`regard demo`: the whole way in a few minutes, on a phrasebook that comes with the package."""
+"""`regard demo`: the whole way in a few minutes, on text that comes with the package or is on every machine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from regard import phrasebook
-from regard.cli.report import watch
+from regard.cli.report import describe_answer, watch
 from regard.errors import ConfigError
 from regard.files import write_whole
 from regard.run import load
-from regard.text.samples import LANGUAGES, Phrase
+from regard.text.samples import LANGUAGES, Phrase, induction, standard_library
 from regard.text.score import score_translations
+from regard.text.stories import write_stories
+
+Say = Callable[[str], None]
 
 TRAIN, VALID, TEST = 60_000, 100, 500
 LOOK_LAYER = 2  # the last one of this small model: where the next word is decided
-SETTINGS = {
+TRANSLATE = {
     "size": "tiny",
     "stop": {"steps": 1900},
     "model": {"dropout": 0.0, "layers": 2},
     "train": {"tokens_per_batch": 1280, "warmup": 150, "valid_every": 500, "average": 8},
 }
+WRITE = {
+    "stop": {"minutes": 2},
+    "text": {"tokenizer": "bpe", "vocab_size": 1000},
+    "size": "tiny",
+    "train": {"valid_every": 500},
+}
+FILL = {"stop": {"minutes": 1.5}, "size": "tiny", "model": {"layers": 2}, "train": {"valid_every": 500}}
+PROMPT = "def read_"
+GAPS = ("The [MASK] reads the book.", "The old woman [MASK] the letter in the [MASK].")
+TALE = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Julius is green.", "Greg is a frog."]
+QUESTION = "What color is Greg?"
 
 
-def show_translate(direction: str, to: Path, put: Callable[[str], None], say: Callable[[str], None]) -> None:
+def show_translate(direction: str, to: Path, put: Say, say: Say) -> None:
     """Writes the phrasebook as two text files, trains on them as anybody would, and shows what was learned."""
     source, _, target = direction.partition("-")
     if source not in LANGUAGES or target not in LANGUAGES or source == target:
         raise ConfigError(
             f"--direction {direction} is not two of {', '.join(LANGUAGES)} with a - between them, as in de-en"
         )
-    text, model = to / "text", to / direction
-    text.mkdir(parents=True, exist_ok=True)
     names = {}
     for part, count, held_out in (("train", TRAIN, False), ("valid", VALID, True)):
         phrases = phrasebook(source, target, count, held_out=held_out)
         for language, lines in ((source, [p.source for p in phrases]), (target, [p.target for p in phrases])):
-            names[part, language] = text / f"{part}.{direction}.{language}"
-            write_whole(names[part, language], "".join(line + "\n" for line in lines))
-    say(f"$ regard train translate {names['train', source]} {names['train', target]} --to {model}")
+            names[part, language] = _write(to, f"{part}.{direction}.{language}", lines)
+    say(f"$ regard train translate {names['train', source]} {names['train', target]} --to {to / direction}")
     finished = watch(
-        "translate", to=model, settings=SETTINGS, fresh=True,
+        "translate", to=to / direction, settings=TRANSLATE, fresh=True,
         source=names["train", source], target=names["train", target],
         valid_source=names["valid", source], valid_target=names["valid", target],
     )  # fmt: skip
     say("")
-    _show_results(direction, model, finished.seconds, put)
+    _show_translations(direction, to / direction, finished.seconds, put)
 
 
-def _show_results(direction: str, model: Path, seconds: float, put: Callable[[str], None]) -> None:
+def _show_translations(direction: str, model: Path, seconds: float, put: Say) -> None:
     source, _, target = direction.partition("-")
     # Other held-out sentences than those validated on: they come after them in the same stream.
     test = phrasebook(source, target, VALID + TEST, held_out=True)[VALID:]
@@ -66,6 +78,74 @@ def _show_results(direction: str, model: Path, seconds: float, put: Callable[[st
     put("")
     put(f"The same as a picture: {model.parent / 'look.svg'}")
     put(f'Go on: echo "{test[0].source}" | regard translate {model}')
+
+
+def show_write(direction: str, to: Path, put: Say, say: Say) -> None:
+    """Learns to write Python from the source files of the standard library."""
+    files = standard_library()
+    held_out, text = files[::20], [path for number, path in enumerate(files) if number % 20]
+    size = sum(path.stat().st_size for path in text) / 1e6
+    say(f"{len(text)} source files of Python's standard library, {size:.1f} MB; {len(held_out)} more are held out")
+    finished = watch("write", to=to / "write", settings=WRITE, fresh=True, text=text, valid=held_out)
+    writer = load(to / "write")
+    scores = writer.evaluate(*held_out)
+    say("")
+    put(f"Held-out files after {finished.seconds:.0f} s of training: {scores['bits_per_byte']:.3f} bits per byte, "
+        f"perplexity {scores['perplexity']:.1f} per token ({scores['signature']})")  # fmt: skip
+    put("")
+    put(PROMPT + writer(PROMPT, tokens=150, temperature=0.7, top_p=0.9, seed=1))
+    put("")
+    put(f'Go on: regard write {to / "write"} "class Reader:"')
+
+
+def show_fill(direction: str, to: Path, put: Say, say: Say) -> None:
+    """Learns to fill gaps in English sentences of the phrasebook."""
+    train = _write(to, "train.en", [phrase.source for phrase in phrasebook("en", "de", 40_000)])
+    test = _write(to, "test.en", [phrase.source for phrase in phrasebook("en", "de", 500, held_out=True)])
+    say(f"$ regard train fill {train} --to {to / 'fill'}")
+    finished = watch("fill", to=to / "fill", settings=FILL, fresh=True, text=train)
+    filler = load(to / "fill")
+    scores = filler.evaluate(test)
+    say("")
+    put(f"{100 * scores['accuracy']:.1f} % of the hidden tokens of 500 held-out sentences guessed right, "
+        f"after {finished.seconds:.0f} s of training ({scores['signature']})")  # fmt: skip
+    for text in GAPS:
+        filled = filler.fill(text, top=3)
+        put(f"  {text}\n    -> {filled.text}")
+        for gap in filled.gaps:
+            put("       " + ", ".join(f"{one.text} {one.probability:.0%}" for one in gap))
+    put(f'Go on: regard fill {to / "fill"} "{GAPS[0]}"')
+
+
+def show_answer(direction: str, to: Path, put: Say, say: Say) -> None:
+    """Learns to infer a color over three sentences of a story, and shows how it finds them."""
+    names = {}
+    for part, count, held_out in (("train", 1000, False), ("test", TEST, True)):
+        names[part] = _write(to, f"{part}.stories", write_stories(induction(count, held_out=held_out)).splitlines())
+    say(f"$ regard train answer {names['train']} --to {to / 'answer'}")
+    finished = watch("answer", to=to / "answer", settings={}, fresh=True, stories=names["train"])
+    answerer = load(to / "answer")
+    scores: dict[str, Any] = answerer.evaluate(names["test"])
+    say("")
+    put(f"{100 * scores['accuracy']:.1f} % of {TEST} held-out questions answered right, after {finished.seconds:.0f} s "
+        f"of training; in {100 * scores['support_found']:.1f} % the hops look most at all three sentences that "
+        f"tell")  # fmt: skip
+    put("")
+    put("\n".join([*TALE, QUESTION]))
+    put(describe_answer(answerer.answer(TALE, QUESTION)))
+    tale = _write(to, "tale.txt", TALE)
+    put("")
+    put(f'Go on: regard answer {to / "answer"} {tale} "{QUESTION}"')
+
+
+DEMOS = {"translate": show_translate, "write": show_write, "fill": show_fill, "answer": show_answer}
+
+
+def _write(to: Path, name: str, lines: Iterable[str]) -> Path:
+    folder = to / "text"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / name, "".join(line + "\n" for line in lines))
+    return folder / name
 
 
 def _crossings(phrase: Phrase) -> int:

@@ -11,7 +11,7 @@ from regard.errors import CorpusError
 
 
 def translate_lines(
-    model: Path,
+    translator: Any,
     file: Path | None,
     *,
     n_best: int,
@@ -21,12 +21,10 @@ def translate_lines(
     **search: Any,
 ) -> None:
     """Translates a file or standard input and writes each translation as soon as its window is done."""
-    from regard.run import load
-
     lines = _lines(file, say)
     is_typed = file is None and sys.stdin.isatty()
     window = {"window": 1} if is_typed else {}
-    for number, answer in enumerate(load(model).translate_all(lines, n_best=n_best, **window, **search)):
+    for number, answer in enumerate(translator.translate_all(lines, n_best=n_best, **window, **search)):
         for note in answer.notes:
             say(f"line {number + 1}: {note}")
         if as_json:

@@ -9,9 +9,13 @@ from rich.text import Text
 
 from regard.run import training
 from regard.session import Finished, Plan
+from regard.tasks import TASKS
+from regard.tasks.card import describe_shape
 from regard.trainer.loop import Progress as Step
 from regard.trainer.loop import Scored
 from regard.trainer.stop import Stopper
+
+MOST_SHOWN, LEAST_SHOWN = 4, 0.05  # sentences of a hop, and how much it must have looked at them
 
 
 def watch(task: str, *, to: Path, **options: Any) -> Finished:
@@ -75,11 +79,12 @@ class Report:
         self._plan = plan
         self.step = plan.step
         config = plan.config
-        shape = f"{config.model.layers} layers, width {config.model.width}, vocabulary {config.model.vocab_size}"
-        self.say(f"{plan.weights / 1e6:.1f} M weights ({shape}); {config.device}, {config.threads} threads")
-        self.say(f"{plan.examples} to learn from, {plan.held_out} held out; {plan.batches_per_epoch} batches per epoch")
+        shape = describe_shape(config.model.model_dump(), TASKS[config.task].shape)
+        self.say(f"{plan.weights / 1e6:.2f} M weights ({shape}); {config.device}, {config.threads} threads")
+        counts = f"{plan.examples} {plan.unit} to learn from, {plan.held_out} held out"
+        self.say(f"{counts}; {plan.batches_per_epoch} batches per epoch")
         for left_out in plan.left_out:
-            self.say(f"Left out {left_out.count} pairs: {left_out.reason} (such as {left_out.example})")
+            self.say(f"Left out {left_out.count} {plan.unit}: {left_out.reason} (such as {left_out.example})")
         if plan.step:
             self.say(f"Going on from step {plan.step}")
         self._bar.start()
@@ -98,10 +103,11 @@ class Report:
         self._seconds += event.seconds
         scores = ", ".join(f"{name} {value:.4g}" for name, value in event.scores.items())
         name, value = next(iter(event.scores.items()))
-        self._newest_score = f"  {name} {value:.1f}"
+        self._newest_score = f"  {name} {value:.3g}"
         self.say(f"step {event.step}: {scores}; training loss {self._loss:.3f}, {self._speed:.0f} tokens/s")
-        for source, text, *_ in event.samples[:1]:
-            self.say(f"    {source}\n    -> {text}")
+        for given, said, *_ in event.samples[:1]:
+            shown = said.replace("\n", "\n    ")
+            self.say(f"    {given}\n    -> {shown}" if given else f"    {shown}")
 
     def _progress(self) -> tuple[float, float | None]:
         """How much is done of how much: seconds or steps, whichever the run ends by; unknown if by neither."""
@@ -123,17 +129,26 @@ class _TimeLeft(ProgressColumn):
 def describe(about: dict[str, Any], size: int) -> str:
     """What regard.json tells, for a person."""
     settings, data, past = about["settings"], about["data"], about["training"]
-    shape = settings["model"]
-    languages = f"{settings['source_language'] or '?'} to {settings['target_language'] or '?'}"
+    languages = [code for code in (settings["source_language"], settings["target_language"]) if code]
+    counts = [f"{value} {name.replace('_', ' ')}" for name, value in data.items() if isinstance(value, int)]
     rows = {
-        "task": f"{about['task']}, {languages}",
-        "shape": f"{shape['layers']} layers, width {shape['width']}, {shape['heads']} heads, {shape['norm']}-norm, "
-        f"vocabulary {shape['vocab_size']}",
-        "weights": f"{size / 4e6:.1f} M, {size / 1e6:.1f} MB, SHA-256 {about['weights_sha256'][:16]}…",
-        "data": f"{data['pairs']} pairs, {data['tokens']} tokens, {data['held_out_pairs']} held out",
+        "task": ", ".join([about["task"], *([" to ".join(languages)] if languages else [])]),
+        "shape": describe_shape(settings["model"], TASKS[about["task"]].shape),
+        "weights": f"{size / 4e6:.2f} M, {size / 1e6:.1f} MB, SHA-256 {about['weights_sha256'][:16]}…",
+        "data": ", ".join(counts),
         "files": ", ".join(data["files"].values()),
         "training": f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
         "scores": ", ".join(f"{name} {value:.4g}" for name, value in about["scores"].items()),
         "made with": f"regard {about['regard']}",
     }
     return "\n".join(f"{name:10} {value}" for name, value in rows.items())
+
+
+def describe_answer(answer: Any) -> str:
+    """An answer, and below it what each hop looked at most, darker is more."""
+    lines = [f"{answer.text}  {answer.probability:.1%}"]
+    for number, weights in enumerate(answer.hops, start=1):
+        lines.append(f"hop {number}")
+        best = sorted(zip(weights, answer.sentences, strict=True), reverse=True)[:MOST_SHOWN]
+        lines += [f"  {weight:6.1%}  {sentence}" for weight, sentence in best if weight >= LEAST_SHOWN]
+    return "\n".join(lines)

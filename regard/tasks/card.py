@@ -3,21 +3,24 @@
 from typing import Any
 
 
-def model_card(about: dict[str, Any]) -> str:
-    """A model card from what regard.json tells."""
+def describe_shape(model: dict[str, Any], names: tuple[str, ...]) -> str:
+    """The shape of a network in a few words: its kind, and the settings of these names."""
+    return f"{model['kind']}: " + ", ".join(f"{name.replace('_', ' ')} {model[name]}" for name in names)
+
+
+def model_card(about: dict[str, Any], shape: tuple[str, ...]) -> str:
+    """A model card from what regard.json tells; shape: the settings of the network that matter."""
     settings, data = about["settings"], about["data"]
     languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
     head = ["---", "library_name: regard", f"tags: [{about['task']}]"]
     head += [f"language: [{', '.join(languages)}]"] if languages else []
-    shape = settings["model"]
     facts = "\n".join(f"- {name.replace('_', ' ')}: {value}" for name, value in data.items() if isinstance(value, int))
     scores = "\n".join(f"- {name}: {value:.4g}" for name, value in about["scores"].items())
-    title = " to ".join(languages) if len(languages) == 2 else "a model"
+    title = f"{about['task']}: {' to '.join(languages)}" if languages else about["task"]
     return "\n".join([
         *head, "---", "",
-        f"# {about['task']}: {title}", "",
-        f"A Transformer ({shape['layers']} layers, width {shape['width']}, {shape['heads']} heads, "
-        f"vocabulary {shape['vocab_size']}), trained from scratch with regard {about['regard']}.", "",
+        f"# {title}", "",
+        f"Trained from scratch with regard {about['regard']} ({describe_shape(settings['model'], shape)}).", "",
         "## Use", "", "```python", "import regard", "", "model = regard.load(\"path/to/this/folder\")", "```", "",
         "## Data", "", facts, "",
         "## Scores on held-out text", "", scores, "", about["scores_signature"], "",

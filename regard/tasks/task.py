@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,7 @@ class Prepared:
     signature: str  # how the scores are measured
     left_out: list[LeftOut]
     facts: dict[str, Any]  # what regard.json should tell of the data
+    lower_is_better: bool = False  # of the first score, the one training goes by
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,34 @@ class Task:
     """One family."""
 
     name: str
+    unit: str  # what examples are called
+    shape: tuple[str, ...]  # settings of the network that tell what it is
+    kinds: dict[str, Settings]  # model.kind -> what follows from it; the first is taken if nobody says
+    sizes: dict[str, Settings]  # the dial: size -> what follows from it
     gather: Callable[..., tuple[Any, Any]]  # named files -> (files to train on, files to validate on or None)
     read: Callable[[Any, Any, RunConfig], Corpus]
-    defaults: Callable[[Corpus], Settings]  # what nobody has to set
+    defaults: Callable[[Corpus, str], Settings]  # of a kind: what nobody has to set, the size among it
     learn: Callable[[Corpus, RunConfig, Check], Tokenizer]
     prepare: Callable[[Corpus, Tokenizer, RunConfig, Check], Prepared]
     build: Callable[[ModelConfig, Tokenizer], nn.Module]
     loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
     pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder
     open: Callable[[ModelFolder], Any]
+
+
+TRANSFORMER = ("layers", "width", "heads", "norm", "positions", "vocab_size")
+
+
+def encode_json(content: dict[str, Any]) -> str:
+    """A JSON file for people to read too."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def weights_file(weights: dict[str, Tensor]) -> Content:
+    """A function that writes these weights as safetensors."""
+    from safetensors.torch import save_file
+
+    return lambda path: save_file(weights, path, metadata={"format": "pt"})
 
 
 def name_files(paths: dict[str, Path]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The command line as people use it: real processes, real files."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -73,7 +74,7 @@ def test_evaluate_prints_scores_with_signature(folder, pairs):
     assert code == 0 and 0 <= report["bleu"] <= 100 and 0 <= report["chrf"] <= 100
     assert "tok:none" in report["signature"] and report["count"] == 300
     code, out, _ = run("evaluate", folder, *files, "--beam", 1, "--against", folder)
-    assert code == 0 and "p_value          1.0000" in out
+    assert code == 0 and re.search(r"p_value +1\.0000", out)
     code, _, err = run("evaluate", folder, *files, "--tokenize", "moses")
     assert code == 1 and "Error: tokenize=moses" in err
 

@@ -8,19 +8,19 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from regard.errors import ConfigError, FolderError
-from regard.folder import TOKENIZER, ModelFolder
+from regard.folder import ModelFolder
 from regard.generate.runaway import without_runaway
 from regard.generate.settings import Search
 from regard.text.corpus import PairFiles, read_pairs
 from regard.text.score import compare_translations, score_translations
 from regard.text.segments import split_to_fit
 from regard.text.tokenizer import Tokenizer
+from regard.use.trained import Trained, read_network, refuse_below_one
 
 if TYPE_CHECKING:
+    from regard.config import ModelConfig
     from regard.generate.search import Hypothesis
     from regard.look.seen import Seen
-    from regard.model.transformer import EncoderDecoder
 
 WINDOW = 512  # lines that are sorted and batched together
 SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
@@ -39,39 +39,21 @@ class Translation:
     alternatives: list[Translation] = field(default_factory=list)  # the next best, best first
 
 
-class Translator:
+class Translator(Trained):
     """A trained model that translates."""
 
     BEAM = 4
 
-    def __init__(self, model: EncoderDecoder, tokenizer: Tokenizer, folder: ModelFolder) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
-        self.about = folder.about
-        self._folder = folder
-
     @classmethod
     def open(cls, folder: ModelFolder) -> Translator:
         """The translator in a folder."""
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-
-        from regard.interop import huggingface as hf
+        from regard.interop import marian
         from regard.model.transformer import EncoderDecoder
 
-        tokenizer = Tokenizer.load(folder.file(TOKENIZER))
-        config = hf.import_config(folder.config)
-        if config.vocab_size != tokenizer.vocab_size:
-            sizes = f"config.json has vocab_size {config.vocab_size}, but tokenizer.json {tokenizer.vocab_size} entries"
-            raise FolderError(f"{sizes}; they are not of the same model")
-        path = folder.weights()
-        model = EncoderDecoder(config, tokenizer.pad_id)
-        try:
-            weights = load_file(path)
-        except (SafetensorError, OSError) as problem:
-            raise FolderError(f"{path} is not a safetensors file we can read: {problem}") from None
-        model.load_state_dict(hf.import_weights(weights, model.state_dict()))
-        return cls(model.eval(), tokenizer, folder)
+        def build(config: ModelConfig, tokenizer: Tokenizer) -> EncoderDecoder:
+            return EncoderDecoder(config, tokenizer.pad_id)
+
+        return cls(*read_network(folder, marian, build), folder)
 
     @property
     def source_language(self) -> str | None:
@@ -108,18 +90,25 @@ class Translator:
         window: int = WINDOW,
     ) -> Iterator[Translation]:
         """A translation for each text, in order; `window` texts are taken in at a time."""
-        if beam < 1 or n_best < 1 or window < 1:
-            raise ConfigError(f"beam={beam}, n_best={n_best}, window={window}: each must be at least 1")
+        refuse_below_one(beam=beam, n_best=n_best, window=window)
         search = Search(max(beam, n_best), length_penalty, n_best)
         lines = iter(texts)
         while batch := list(islice(lines, window)):
             yield from self._translate_window(batch, search, max_length)
 
     def evaluate(
-        self, *, against: Translator | None = None, tokenize: str = "13a", beam: int = BEAM, **files: Any
+        self,
+        source: str | Path,
+        target: str | Path | None = None,
+        *,
+        columns: tuple[int, int] = (1, 2),
+        keys: tuple[str, str] | None = None,
+        against: Translator | None = None,
+        tokenize: str = "13a",
+        beam: int = BEAM,
     ) -> dict[str, float | str | int]:
-        """BLEU and chrF on pairs from files (`source`, `target`); and whether another translator differs by chance."""
-        pairs, left_out = read_pairs(PairFiles.of(**files))
+        """BLEU and chrF on pairs from files; and whether another translator differs by chance."""
+        pairs, left_out = read_pairs(PairFiles.of(source, target, columns, keys))
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         texts = self(sources, beam=beam)
         report: dict[str, float | str | int] = dict(vars(score_translations(texts, references, tokenize)))
@@ -138,10 +127,6 @@ class Translator:
         from regard.look.record import look_at_pair
 
         return look_at_pair(self.model, self.tokenizer, text, self(text) if target is None else target)
-
-    def save(self, folder: str | Path) -> None:
-        """A copy of the model's folder, without its training state."""
-        self._folder.copy_to(Path(folder))
 
     def _translate_window(self, lines: list[str], search: Search, max_length: int | None) -> Iterator[Translation]:
         from regard.engine.native import default_limit, translate_ids

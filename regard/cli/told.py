@@ -1,0 +1,47 @@
+"""What a command tells: data on stdout, everything else on stderr, errors of ours as one line."""
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import ParamSpec
+
+import typer
+
+from regard.errors import RegardError
+
+P = ParamSpec("P")
+
+
+def told(function: Callable[P, None]) -> Callable[P, None]:
+    """Our errors become one line and exit code 1, Ctrl-C becomes 130; a traceback only with --debug."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            function(*args, **kwargs)
+            sys.stdout.flush()
+        except RegardError as problem:
+            if os.environ.get("REGARD_DEBUG"):
+                traceback.print_exc()
+            say(f"Error: {problem}")
+            raise typer.Exit(1) from None
+        except KeyboardInterrupt:
+            say("Interrupted.")
+            raise typer.Exit(130) from None
+        except BrokenPipeError:  # whoever read our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+
+    return run
+
+
+def say(message: str) -> None:
+    """A line for the person at the terminal; stdout is for data."""
+    print(message, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def put(line: str) -> None:
+    """A line of data."""
+    sys.stdout.write(line + "\n")

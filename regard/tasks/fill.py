@@ -1,0 +1,185 @@
+"""fill: lines of text -> MaskedLM -> accuracy on hidden tokens.
+
+Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
+Using a trained filler is in `use/filler.py`, hiding tokens in `use/hidden.py`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.config import ModelConfig, RunConfig, Settings
+from regard.errors import ConfigError, CorpusError
+from regard.folder import Content
+from regard.tasks.task import TRANSFORMER, Check, Corpus, Prepared, Task, encode_json, name_files, weights_file
+from regard.text.corpus import fingerprint
+from regard.text.running import TextFiles
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import choose_vocab_size, learn_masked, learn_wordpieces
+from regard.use.filler import MASK, Filler
+from regard.use.hidden import encode_texts, hidden_batches, make_hiding, read_texts
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.data.batch import TextBatch
+
+KINDS: dict[str, Settings] = {"bert": {"model": {"norm": "post", "activation": "gelu", "positions": "learned"}}}
+
+# The dial. base and big are BERT's (110 M and 340 M weights with its vocabulary).
+SIZES: dict[str, Settings] = {
+    "tiny": {"model": {"layers": 4, "width": 128, "inner": 512, "heads": 4, "max_positions": 256}},
+    "small": {"model": {"layers": 4, "width": 256, "inner": 1024, "heads": 4, "max_positions": 256}},
+    "base": {"model": {"layers": 12, "width": 768, "inner": 3072, "heads": 12, "max_positions": 512}},
+    "big": {"model": {"layers": 24, "width": 1024, "inner": 4096, "heads": 16, "max_positions": 512}},
+}
+
+# Running words below which a size is taken.
+TABLE = ((5_000_000, "tiny"), (200_000_000, "small"), (float("inf"), "base"))
+
+
+def gather(
+    text: str | Path | list[str | Path], *, valid: str | Path | list[str | Path] | None = None
+) -> tuple[TextFiles, TextFiles | None]:
+    """The files to learn from, and to validate on if they are given."""
+    return TextFiles.of(text), TextFiles.of(valid) if valid else None
+
+
+def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
+    """All lines; without text to validate on, some of them are held out, the same every time."""
+    lines = read_texts(files)
+    roles = {f"text_{number}": path for number, path in enumerate(files.paths, start=1)}
+    if valid_files is not None:
+        valid = read_texts(valid_files)
+        roles |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
+    else:
+        lines, valid = hold_out(lines, config.train.held_out or min(2000, max(1, len(lines) // 20)), config.seed)
+    return Corpus(lines, valid, [], {role: fingerprint(path) for role, path in roles.items()}, name_files(roles))
+
+
+def hold_out(lines: list[str], count: int, seed: int) -> tuple[list[str], list[str]]:
+    """Splits off `count` different lines; equal lines stay on one side, so that nothing held out was learned from."""
+    different = sorted(set(lines))
+    if len(different) < 2:
+        raise CorpusError(f"there is only {len(different)} distinct line; at least 2 are needed, one to validate on")
+    random.Random(seed).shuffle(different)
+    chosen = set(different[: min(count, len(different) - 1)])
+    return [line for line in lines if line not in chosen], sorted(chosen)
+
+
+def defaults(corpus: Corpus, kind: str) -> Settings:
+    """Shape and vocabulary by the size of the text in running words."""
+    words = sum(max(len(line.split()), len(line) // 6) for line in corpus.train)
+    size = next(size for limit, size in TABLE if words < limit)
+    return {
+        "size": size,
+        "text": {"tokenizer": "wordpiece", "vocab_size": choose_vocab_size(words)},
+        "train": {"smoothing": 0.0},
+    }
+
+
+def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
+    """The vocabulary, from the training text alone."""
+
+    def lines() -> Iterator[str]:
+        for number, line in enumerate(corpus.train):
+            if number % 1000 == 0:
+                check()
+            yield line
+
+    assert config.text.vocab_size is not None
+    match config.text.tokenizer:
+        case "wordpiece":
+            return learn_wordpieces(lines(), config.text.vocab_size, lowercase=config.text.lowercase)
+        case "bpe":
+            return learn_masked(lines(), config.text.vocab_size)
+    raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a filler; choose from wordpiece, bpe")
+
+
+def prepare(corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Prepared:
+    """Lines as ids in batches of like length; other tokens are hidden each time a line comes."""
+    from regard.data.collate import collate_hidden
+    from regard.data.loader import Loader
+    from regard.device import derive_seed
+
+    longest = min(config.text.max_length, config.model.max_positions)
+    texts, valid = (encode_texts(lines, tokenizer, longest, check) for lines in (corpus.train, corpus.valid))
+    loader = Loader([texts.lengths], config.train.tokens_per_batch, config.seed)
+    hiding = make_hiding(tokenizer, config.train.hidden, config.train.whole_words)
+
+    def batches(position: int) -> Iterator[TextBatch]:
+        for number, indexes in enumerate(loader.batches(position), start=position):
+            yield collate_hidden(texts, indexes, tokenizer.pad_id, hiding, derive_seed(config.seed, "hide", number))
+
+    held_out = list(hidden_batches(valid, tokenizer, hiding))
+
+    def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+        from regard.engine.score import guess_hidden
+
+        accuracy, loss, _ = guess_hidden(model, held_out, check)  # type: ignore[arg-type]
+        return {"accuracy": accuracy, "loss": loss}, []
+
+    facts = {
+        "lines": len(corpus.train),
+        "held_out_lines": len(corpus.valid),
+        "tokens": int(texts.lengths.sum()),
+    }
+    way = "whole words, " if config.train.whole_words else ""
+    signature = f"{len(corpus.valid)} held-out lines, {config.train.hidden:.0%} hidden, {way}80/10/10, seed 0"
+    return Prepared(batches, len(loader), score, signature, [], facts)
+
+
+def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+    """A network with fresh weights."""
+    from regard.model.transformer import MaskedLM
+
+    return MaskedLM(model, tokenizer.pad_id)
+
+
+def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
+    """What training makes smaller: cross-entropy of the hidden tokens; only they pass through the output layer."""
+    from regard.trainer.loss import token_loss
+
+    def hidden_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
+        assert batch.is_label is not None
+        rows = model.turned(model(batch.ids)[batch.is_label])  # (N, D)
+        labels, table = batch.labels[batch.is_label], model.embedding.table.weight  # (N,), (V, D)
+        return token_loss(rows, labels, table, bias=model.bias, smoothing=config.train.smoothing)
+
+    return hidden_loss
+
+
+def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
+    """The files of a filler, in Hugging Face layout."""
+    from regard.interop import bert
+    from regard.interop.tokenizers import tokenizer_config
+
+    roles = {"cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "unk": "[UNK]", "mask": MASK}
+    names = {f"{role}_token": name for role, name in roles.items()}
+    return {
+        "config.json": encode_json(bert.export_config(model, tokenizer.pad_id)),
+        "tokenizer.json": tokenizer.dump(),
+        "tokenizer_config.json": encode_json(tokenizer_config(model.max_positions, splits_special=False, **names)),
+        "model.safetensors": weights_file(bert.export_weights(weights)),
+    }
+
+
+FILL = Task(
+    name="fill",
+    unit="lines",
+    shape=TRANSFORMER,
+    kinds=KINDS,
+    sizes=SIZES,
+    gather=gather,
+    read=read,
+    defaults=defaults,
+    learn=learn,
+    prepare=prepare,
+    build=build,
+    loss=loss,
+    pack=pack,
+    open=Filler.open,
+)

@@ -1,0 +1,218 @@
+"""write: running text -> CausalLM -> perplexity and bits per byte.
+
+Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
+Using a trained writer is in `use/writer.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.config import ModelConfig, RunConfig, Settings
+from regard.errors import ConfigError, CorpusError
+from regard.folder import Content
+from regard.tasks.task import TRANSFORMER, Check, Corpus, Prepared, Task, encode_json, name_files, weights_file
+from regard.text.corpus import fingerprint
+from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import END_OF_TEXT, choose_vocab_size, learn_bytes, learn_characters, learn_running
+from regard.use.writer import Writer, encode_stream
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.data.batch import TextBatch
+
+MOST_SCORED = 100_000  # tokens of held-out text that are scored while training; `regard evaluate` scores all
+SAMPLE = 80  # tokens a sample goes on for
+
+KINDS: dict[str, Settings] = {
+    "llama": {
+        "model": {"norm": "pre", "norm_kind": "rms", "activation": "silu", "is_gated": True, "has_bias": False,
+                  "positions": "rotary"}
+    },
+    "gpt2": {"model": {"norm": "pre", "activation": "gelu", "positions": "learned"}},
+}  # fmt: skip
+
+# The dial: a shape, and the rate of learning that suits its width.
+SIZES: dict[str, Settings] = {
+    "tiny": {
+        "model": {"layers": 4, "width": 128, "inner": 512, "heads": 4, "max_positions": 128},
+        "train": {"rate": 0.003},
+    },
+    "small": {
+        "model": {"layers": 6, "width": 256, "inner": 1024, "heads": 4, "max_positions": 256},
+        "train": {"rate": 0.0015},
+    },
+    "base": {
+        "model": {"layers": 12, "width": 768, "inner": 3072, "heads": 12, "max_positions": 1024},
+        "train": {"rate": 0.0006},
+    },
+    "big": {
+        "model": {"layers": 24, "width": 1024, "inner": 4096, "heads": 16, "max_positions": 1024},
+        "train": {"rate": 0.0004},
+    },
+}
+
+# Characters below which a size and a tokenizer are taken.
+TABLE = ((3_000_000, "tiny", "char"), (100_000_000, "small", "bpe"), (float("inf"), "base", "bpe"))
+
+
+def gather(
+    text: str | Path | list[str | Path], *, valid: str | Path | list[str | Path] | None = None
+) -> tuple[TextFiles, TextFiles | None]:
+    """The files to learn from, and to validate on if they are given."""
+    return TextFiles.of(text), TextFiles.of(valid) if valid else None
+
+
+def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
+    """All documents; without text to validate on, some of it is held out, the same every time."""
+    texts = read_documents(files)
+    roles = {f"text_{number}": path for number, path in enumerate(files.paths, start=1)}
+    if valid_files is not None:
+        valid = read_documents(valid_files)
+        roles |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
+    else:
+        texts, valid = hold_out_documents(texts, config.seed)
+    return Corpus(texts, valid, [], {role: fingerprint(path) for role, path in roles.items()}, name_files(roles))
+
+
+def defaults(corpus: Corpus, kind: str) -> Settings:
+    """Shape and tokenizer by the size of the text."""
+    letters = sum(map(len, corpus.train))
+    size, tokenizer = next((size, tokenizer) for limit, size, tokenizer in TABLE if letters < limit)
+    return {
+        "size": size,
+        "text": {"tokenizer": tokenizer, "vocab_size": choose_vocab_size(letters // 6)},
+        "train": {"smoothing": 0.0},
+    }
+
+
+def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
+    """The vocabulary, from the training text alone."""
+
+    def lines() -> Iterator[str]:
+        for text in corpus.train:
+            check()
+            yield from split_lines(text)
+
+    assert config.text.vocab_size is not None
+    match config.text.tokenizer:
+        case "char":
+            return learn_characters(lines())
+        case "byte":
+            return learn_bytes()
+        case "bpe":
+            return learn_running(lines(), config.text.vocab_size)
+    raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a writer; choose from char, byte, bpe")
+
+
+def prepare(corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Prepared:
+    """Documents one after another in a stream of tokens, an end between them; batches are blocks of it."""
+    from regard.data.collate import collate_blocks
+    from regard.data.loader import Blocks
+
+    length = config.model.max_positions
+    stream, valid = (encode_stream(texts, tokenizer, check) for texts in (corpus.train, corpus.valid))
+    if len(stream) <= length:
+        raise CorpusError(
+            f"there are {len(stream)} tokens to learn from, and a block is {length} of them; give more text, "
+            f"or --set model.max_positions={max(8, len(stream) // 4)}"
+        )
+    rows = max(1, config.train.tokens_per_batch // length)
+    blocks = Blocks(len(stream), length, rows, config.seed)
+
+    def batches(position: int) -> Iterator[TextBatch]:
+        return (collate_blocks(stream, starts, length) for starts in blocks.batches(position))
+
+    scored = valid[: MOST_SCORED + 1]
+    scored_bytes = max(1, len(tokenizer.decode(scored[1:].tolist()).encode()))
+
+    def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+        from regard.engine.score import stream_loss
+
+        nats = stream_loss(model, scored, length, check)  # type: ignore[arg-type]
+        loss = nats / (len(scored) - 1)
+        scores = {"bits_per_byte": nats / math.log(2) / scored_bytes, "loss": loss, "perplexity": math.exp(loss)}
+        return scores, [("", _sample(model, tokenizer))]
+
+    facts = {"documents": len(corpus.train), "tokens": len(stream), "held_out_tokens": len(valid) - 1}
+    signature = f"{len(scored) - 1} held-out tokens, windows of {length} that do not overlap"
+    return Prepared(batches, len(blocks), score, signature, [], facts, lower_is_better=True)
+
+
+def _sample(model: Any, tokenizer: Tokenizer) -> str:
+    """What the model writes when it starts from nothing, the same draw every time."""
+    from itertools import islice
+
+    import torch
+
+    from regard.engine.native import TextStep
+    from regard.generate.sample import sample
+    from regard.generate.settings import Sampling
+
+    start = torch.tensor([[tokenizer.end_id]], device=next(model.parameters()).device)
+    step = TextStep(model.eval(), start)
+    ids = sample(step, step.logits, Sampling(temperature=0.8), torch.Generator().manual_seed(0))
+    return tokenizer.decode(list(islice(ids, SAMPLE)))
+
+
+def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+    """A network with fresh weights."""
+    from regard.model.transformer import CausalLM
+
+    return CausalLM(model)
+
+
+def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
+    """What training makes smaller: cross-entropy of the next token, at every place at once."""
+    from regard.trainer.loss import token_loss
+
+    def next_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
+        hidden = model(batch.ids)  # (B, T, D)
+        table = model.embedding.table.weight  # (V, D)
+        return token_loss(hidden.flatten(0, 1), batch.labels.flatten(), table, smoothing=config.train.smoothing)
+
+    return next_loss
+
+
+def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
+    """The files of a writer, in Hugging Face layout; a shape that has no class there says so."""
+    from regard.interop import gpt2, llama, own
+    from regard.interop.tokenizers import tokenizer_config
+
+    end = tokenizer.end_id
+    for layout in (gpt2, llama):
+        if all(getattr(model, name) == value for name, value in layout.SHAPE.items()):
+            config, exported = layout.export_config(model, end), layout.export_weights(weights)
+            break
+    else:
+        config, exported = own.export_config(model, "write"), own.export_weights(weights)
+    return {
+        "config.json": encode_json(config),
+        "generation_config.json": encode_json({"bos_token_id": end, "eos_token_id": end, "do_sample": True}),
+        "tokenizer.json": tokenizer.dump(),
+        "tokenizer_config.json": encode_json(tokenizer_config(model.max_positions, eos_token=END_OF_TEXT)),
+        "model.safetensors": weights_file(exported),
+    }
+
+
+WRITE = Task(
+    name="write",
+    unit="documents",
+    shape=TRANSFORMER,
+    kinds=KINDS,
+    sizes=SIZES,
+    gather=gather,
+    read=read,
+    defaults=defaults,
+    learn=learn,
+    prepare=prepare,
+    build=build,
+    loss=loss,
+    pack=pack,
+    open=Writer.open,
+)

@@ -1,0 +1,1 @@
+"""Using a trained model: one class per family, text in and text out."""

@@ -1,0 +1,117 @@
+"""Using a trained filler: [MASK] marks a gap, and the likeliest pieces for each gap come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.errors import ConfigError
+from regard.folder import ModelFolder
+from regard.text.running import TextFiles
+from regard.text.tokenizer import Tokenizer
+from regard.use.trained import Trained, read_network, refuse_below_one
+
+if TYPE_CHECKING:
+    from regard.config import ModelConfig
+    from regard.look.seen import Seen
+    from regard.model.transformer import MaskedLM
+
+MASK = "[MASK]"
+TOP = 5
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A piece that may fill a gap."""
+
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text with its gaps filled by the likeliest pieces, and the candidates for each gap, likeliest first."""
+
+    text: str
+    gaps: list[list[Candidate]]
+
+
+class Filler(Trained):
+    """A trained model that fills gaps."""
+
+    @classmethod
+    def open(cls, folder: ModelFolder) -> Filler:
+        """The filler in a folder."""
+        from regard.interop import bert
+        from regard.model.transformer import MaskedLM
+
+        def build(config: ModelConfig, tokenizer: Tokenizer) -> MaskedLM:
+            return MaskedLM(config, tokenizer.pad_id)
+
+        return cls(*read_network(folder, bert, build), folder)
+
+    def __call__(self, text: str) -> str:
+        """The text with each [MASK] replaced by the likeliest piece; all gaps are guessed at once."""
+        return self.fill(text, top=1).text
+
+    def fill(self, text: str, *, top: int = TOP) -> Filled:
+        """The `top` likeliest pieces for each [MASK] of the text."""
+        import torch
+
+        refuse_below_one(top=top)
+        ids = self.encode(text)
+        gaps = [place for place, number in enumerate(ids) if number == self.tokenizer.mask_id]
+        if not gaps:
+            raise ConfigError(f"{text!r} has no {MASK}; write {MASK} where a word is to be filled in")
+        with torch.inference_mode():
+            hidden = self.model(torch.tensor([ids], device=self.device))[0, gaps]  # (gaps, D)
+            chances = self.model.logits(hidden).softmax(dim=-1)  # (gaps, V)
+            chances[:, list(self.tokenizer.special_ids)] = 0  # nobody fills a gap with one of these
+            best = chances.topk(min(top, chances.shape[1]), dim=-1)
+        candidates = [
+            [Candidate(self.tokenizer.tokens([token])[0].strip(), chance) for chance, token in zip(*row, strict=True)]
+            for row in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        ]
+        for place, token in zip(gaps, best.indices[:, 0].tolist(), strict=True):
+            ids[place] = token
+        return Filled(self.tokenizer.decode(ids), candidates)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text in which [MASK] is a gap."""
+        start, end = self.tokenizer.encode("")
+        parts = self.tokenizer.encode_all([part.strip() for part in text.split(MASK)], is_part=True)
+        ids = [start, *parts[0]]
+        for part in parts[1:]:
+            ids += [self.tokenizer.mask_id, *part]
+        ids.append(end)
+        longest = self.model.config.max_positions
+        if len(ids) > longest:
+            raise ConfigError(f"the text has {len(ids)} tokens, and the model reads at most {longest}; shorten it")
+        return ids
+
+    def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
+        """Share of hidden tokens guessed right over all lines of the files; the same tokens are hidden every time."""
+        from regard.engine.score import guess_hidden
+        from regard.use.hidden import encode_texts, hidden_batches, make_hiding, read_texts
+
+        settings = self.about["settings"]
+        share, whole_words = settings["train"]["hidden"], settings["train"]["whole_words"]
+        lines = read_texts(TextFiles.of(list(files)))
+        texts = encode_texts(lines, self.tokenizer, self.model.config.max_positions)
+        batches = hidden_batches(texts, self.tokenizer, make_hiding(self.tokenizer, share, whole_words))
+        accuracy, loss, count = guess_hidden(self.model, batches, lambda: None)
+        way = "whole words, " if whole_words else ""
+        return {
+            "accuracy": accuracy,
+            "loss": loss,
+            "hidden_tokens": count,
+            "texts": len(texts),
+            "signature": f"{share:.0%} hidden, {way}80/10/10, seed 0",
+        }
+
+    def look(self, text: str) -> Seen:
+        """What each token of a text looks at; it may hold gaps."""
+        from regard.look.record import look_at_text
+
+        return look_at_text(self.model, self.tokenizer, self.encode(text))

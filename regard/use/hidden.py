@@ -1,0 +1,66 @@
+"""Lines of text with some of their tokens hidden: what a filler is trained and tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from regard.errors import CorpusError
+from regard.text.corpus import read_lines
+from regard.text.running import TextFiles
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from regard.data.batch import TextBatch
+    from regard.data.collate import Hiding
+    from regard.data.tokens import TokenLists
+
+CHUNK = 1000  # lines that are encoded between two checks whether to stop
+TOKENS_PER_BATCH = 8192
+
+
+def read_texts(files: TextFiles) -> list[str]:
+    """Every line with text on it."""
+    lines = [line for path in files.paths for line in read_lines(path) if line.strip()]
+    if not lines:
+        raise CorpusError(f"{', '.join(map(str, files.paths[:3]))}: no line has text on it; nothing to learn from")
+    return lines
+
+
+def encode_texts(
+    lines: list[str], tokenizer: Tokenizer, longest: int, check: Callable[[], None] = lambda: None
+) -> TokenLists:
+    """Lines as ids between their marks; a line of more than `longest` tokens is cut into parts, nothing is lost."""
+    from regard.data.tokens import TokenLists
+
+    start, end = tokenizer.encode("")
+
+    def parts() -> Iterator[list[int]]:
+        for first in range(0, len(lines), CHUNK):
+            check()
+            for ids in tokenizer.encode_all(lines[first : first + CHUNK], is_part=True):
+                for place in range(0, len(ids), longest - 2):
+                    yield [start, *ids[place : place + longest - 2], end]
+
+    return TokenLists.of(parts())
+
+
+def make_hiding(tokenizer: Tokenizer, share: float, whole_words: bool) -> Hiding:
+    """How tokens of this tokenizer are hidden."""
+    import torch
+
+    from regard.data.collate import Hiding
+
+    is_special = torch.zeros(tokenizer.vocab_size, dtype=torch.bool)
+    is_special[list(tokenizer.special_ids)] = True
+    starts = torch.tensor(list(tokenizer.starts_word())) if whole_words else None
+    return Hiding(share, tokenizer.mask_id, is_special, starts)
+
+
+def hidden_batches(texts: TokenLists, tokenizer: Tokenizer, hiding: Hiding) -> Iterator[TextBatch]:
+    """All texts once; the same tokens are hidden every time."""
+    from regard.data.collate import collate_hidden
+    from regard.data.loader import Loader
+
+    for number, indexes in enumerate(Loader([texts.lengths], TOKENS_PER_BATCH, seed=0).epoch(0)):
+        yield collate_hidden(texts, indexes, tokenizer.pad_id, hiding, number)

@@ -1,0 +1,181 @@
+"""Using a trained writer: it goes on with a text, token by token, and tells how well it expects a text."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import ConfigError
+from regard.folder import ModelFolder
+from regard.generate.settings import Sampling
+from regard.text.running import TextFiles, read_documents, split_lines
+from regard.text.tokenizer import Tokenizer
+from regard.use.trained import Trained, choose_layout, read_network, refuse_below_one
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.config import ModelConfig
+    from regard.look.seen import Seen
+    from regard.model.transformer import CausalLM
+
+LINES = 10_000  # lines that are encoded between two checks whether to stop
+TOKENS = 200
+
+
+class Writer(Trained):
+    """A trained model that goes on with a text."""
+
+    @classmethod
+    def open(cls, folder: ModelFolder) -> Writer:
+        """The writer in a folder."""
+        from regard.interop import gpt2, llama, own
+        from regard.model.transformer import CausalLM
+
+        def build(config: ModelConfig, tokenizer: Tokenizer) -> CausalLM:
+            return CausalLM(config)
+
+        layout = choose_layout(folder, {"gpt2": gpt2, "llama": llama, "regard-write": own})
+        return cls(*read_network(folder, layout, build), folder)
+
+    def __call__(self, prompt: str = "", **options: Any) -> str:
+        """How the text goes on, without the prompt; options as of `stream`."""
+        return "".join(self.stream(prompt, **options))
+
+    def samples(self, prompt: str = "", *, count: int, seed: int | None = None, **options: Any) -> Iterator[str]:
+        """Several ways to go on, each a function of the seed and its number; options as of `stream`."""
+        refuse_below_one(samples=count)
+        first = _fresh_seed() if seed is None else seed
+        for number in range(count):
+            yield self(prompt, seed=first + number, **options)
+
+    def stream(
+        self,
+        prompt: str = "",
+        *,
+        tokens: int = TOKENS,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+        stop: str | Sequence[str] = (),
+    ) -> Iterator[str]:
+        """How the text goes on, piece by piece as it is written.
+
+        The same seed gives the same text. It ends after `tokens` tokens, where the model ends the text, or before a
+        stop string; a text longer than the model can see slides out of its sight.
+        """
+        refuse_below_one(tokens=tokens)
+        stops = [stop] if isinstance(stop, str) else list(stop)
+        if not all(stops):
+            raise ConfigError("a stop string is empty; it would stop before the first letter")
+        sampling = Sampling(temperature, top_k, top_p)
+        ids = islice(self._ids(prompt, sampling, _fresh_seed() if seed is None else seed), tokens)
+        return _before_stop(self._pieces(ids), stops)
+
+    def evaluate(self, *files: str | Path, stride: int | None = None) -> dict[str, float | str | int]:
+        """Perplexity per token and bits per byte over the whole text, each token predicted once.
+
+        The model's window moves on by `stride` tokens (half of it if not given), so that each token after the first
+        window is predicted from at least window - stride tokens before it.
+        """
+        from regard.engine.score import stream_loss
+
+        texts = read_documents(TextFiles.of(list(files)))
+        window = self.model.config.max_positions
+        stride = stride or max(1, window // 2)
+        if not 1 <= stride <= window:
+            raise ConfigError(f"stride={stride}, but the model sees {window} tokens; it must be from 1 to {window}")
+        stream = encode_stream(texts, self.tokenizer)
+        nats, size = stream_loss(self.model, stream, stride, lambda: None), sum(len(t.encode()) for t in texts)
+        loss = nats / (len(stream) - 1)
+        unknown = self.tokenizer.id_of("<unk>")
+        return {
+            "loss": loss,
+            "perplexity": math.exp(loss),
+            "bits_per_byte": nats / math.log(2) / size,
+            "tokens": len(stream) - 1,
+            "bytes": size,
+            "unknown_tokens": 0 if unknown is None else int((stream == unknown).sum()),
+            "signature": f"window {window}, stride {stride}, ends of documents counted",
+        }
+
+    def look(self, text: str) -> Seen:
+        """What each token of a text looks at."""
+        from regard.look.record import look_at_text
+
+        ids = [self.tokenizer.end_id, *self.tokenizer.encode_part(text)][: self.model.config.max_positions]
+        return look_at_text(self.model, self.tokenizer, ids)
+
+    def _ids(self, prompt: str, sampling: Sampling, seed: int) -> Iterator[int]:
+        """Ids until the end of the text."""
+        import torch
+
+        from regard.engine.native import TextStep
+        from regard.generate.sample import sample
+
+        read = [self.tokenizer.end_id, *self.tokenizer.encode_part(prompt)]
+        step = TextStep(self.model, torch.tensor([read], device=self.device))
+        generator = torch.Generator().manual_seed(seed)
+        for token in sample(step, step.logits, sampling, generator):
+            if token == self.tokenizer.end_id:
+                return
+            yield token
+
+    def _pieces(self, ids: Iterator[int]) -> Iterator[str]:
+        """Text as soon as it is whole: a character may be spread over several tokens."""
+        held: list[int] = []
+        for token in ids:
+            held.append(token)
+            text = self.tokenizer.decode(held)
+            if not text.endswith("\ufffd") or len(held) > 4:  # no character has more than four bytes
+                yield text
+                held = []
+        if held:
+            yield self.tokenizer.decode(held)
+
+
+def encode_stream(texts: list[str], tokenizer: Tokenizer, check: Callable[[], None] = lambda: None) -> Tensor:
+    """Documents as one stream of ids (N,): an end before the first, and one after each."""
+    from regard.data.tokens import TokenLists
+
+    def parts() -> Iterator[list[int]]:
+        yield [tokenizer.end_id]
+        for text in texts:
+            lines = split_lines(text)
+            for start in range(0, len(lines), LINES):
+                check()
+                yield from tokenizer.encode_all(lines[start : start + LINES], is_part=True)
+            yield [tokenizer.end_id]
+
+    return TokenLists.of(parts()).flat
+
+
+def _before_stop(pieces: Iterator[str], stops: list[str]) -> Iterator[str]:
+    """The text before the first stop string; what might be the beginning of one is held back."""
+    held = ""
+    for piece in pieces:
+        held += piece
+        found = [place for place in (held.find(stop) for stop in stops) if place >= 0]
+        if found:
+            yield held[: min(found)]
+            return
+        keep = max((_overlap(held, stop) for stop in stops), default=0)
+        if len(held) > keep:
+            yield held[: len(held) - keep]
+            held = held[len(held) - keep :]
+    if held:
+        yield held
+
+
+def _overlap(text: str, stop: str) -> int:
+    """How many letters at the end of a text may be the beginning of a stop string."""
+    return next((n for n in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:n])), 0)
+
+
+def _fresh_seed() -> int:
+    return secrets.randbits(31)

@@ -1,0 +1,93 @@
+"""What holds for every family: it goes on bit for bit, its folder is whole, nothing is unpickled."""
+
+import shutil
+
+import pytest
+from conftest import family_settings
+
+import regard
+from regard.files import hash_file
+from regard.tasks import TASKS
+from regard.trainer.loop import Progress
+
+STEPS = 44
+
+
+def bits(to):
+    state = max((to / "run" / "state").glob("weights-*.safetensors"))
+    return hash_file(to / "model.safetensors"), hash_file(state), state.name
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_run_that_was_stopped_goes_on_bit_for_bit(task, family_files, tmp_path):
+    files, settings = family_files[task], family_settings(task, STEPS, valid_every=20)
+    regard.train(task, to=tmp_path / "whole", settings=settings, **files)
+    for stop_after in (5, 27):
+        for event in regard.training(task, to=tmp_path / "parts", settings=settings, **files):
+            if isinstance(event, Progress) and event.step >= stop_after:
+                break
+    regard.train(task, to=tmp_path / "parts", settings=settings, **files)
+    assert bits(tmp_path / "parts") == bits(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("kind", ["memory", "transformer"])
+def test_every_kind_of_answerer_goes_on_bit_for_bit(kind, family_files, tmp_path):
+    model = {"kind": kind} | ({"restarts": 2} if kind == "memory" else {"width": 16, "inner": 32})
+    settings = {"model": model, "train": {"valid_every": 10}, "threads": 1}
+    for steps in (7, 24):
+        regard.train(
+            "answer", to=tmp_path / "parts", settings=settings | {"stop": {"steps": steps}}, **family_files["answer"]
+        )
+    regard.train("answer", to=tmp_path / "whole", settings=settings | {"stop": {"steps": 24}}, **family_files["answer"])
+    assert bits(tmp_path / "parts") == bits(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("task", ["write", "fill", "answer"])
+def test_a_folder_is_all_there_is_to_a_model(task, request, tmp_path):
+    folder = request.getfixturevalue({"write": "writer", "fill": "filler", "answer": "answerer"}[task] + "_folder")
+    opened = regard.load(folder)
+    opened.save(tmp_path / "copy")
+    again = regard.load(tmp_path / "copy")
+    for one, other in zip(opened.model.parameters(), again.model.parameters(), strict=True):
+        assert one.equal(other)
+    assert opened.about["task"] == task and opened.about["data"]["tokens"] > 0
+    card = (folder / "README.md").read_text()
+    assert f"# {task}" in card and "regard" in card
+    shutil.rmtree(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("task", ["write", "fill", "answer"])
+def test_a_description_of_another_model_is_refused(task, request, tmp_path):
+    folder = request.getfixturevalue({"write": "writer", "fill": "filler", "answer": "answerer"}[task] + "_folder")
+    for content in ("{}", '{"model_type": "t5"}', '{"model_type": "gpt2", "vocab_size": 3}'):
+        shutil.rmtree(tmp_path / "m", ignore_errors=True)
+        shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
+        (tmp_path / "m" / "config.json").write_text(content)
+        with pytest.raises(regard.FolderError):
+            regard.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("task", ["write", "fill", "answer"])
+def test_nothing_is_unpickled(task, family_files, tmp_path, monkeypatch):
+    import pickle
+
+    import torch
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("something was unpickled")
+
+    for module, name in ((pickle, "loads"), (pickle, "load"), (pickle, "Unpickler"), (torch, "load")):
+        monkeypatch.setattr(module, name, refuse)
+    for steps in (3, 6):
+        regard.train(task, to=tmp_path / "m", settings=family_settings(task, steps), **family_files[task])
+    assert regard.load(tmp_path / "m").about["task"] == task
+
+
+def test_sizes_and_kinds_are_settings_that_single_settings_stand_above(family_files, tmp_path):
+    settings = {"size": "small", "model": {"heads": 8, "layers": 1, "inner": 64}, "stop": {"steps": 1}, "threads": 1}
+    settings |= {"text": {"vocab_size": 300}}
+    regard.train("fill", to=tmp_path / "m", settings=settings, **family_files["fill"])
+    model = regard.load(tmp_path / "m").model.config
+    assert (model.width, model.heads, model.layers, model.kind) == (256, 8, 1, "bert")
+    for task in TASKS.values():
+        assert set(task.sizes) == {"tiny", "small", "base", "big"} and task.kinds

@@ -1,0 +1,111 @@
+"""A writer goes on with a text: the same for the same seed, as far as anybody wants, and it can be scored."""
+
+import math
+
+import pytest
+import torch
+
+import regard
+from regard.engine.native import TextStep
+from regard.use.writer import _before_stop, encode_stream
+
+
+@pytest.fixture(scope="module")
+def writer(writer_folder):
+    return regard.load(writer_folder)
+
+
+def test_the_same_seed_writes_the_same_text_also_on_the_second_call(writer):
+    first = writer("The", tokens=40, seed=7)
+    assert writer("The", tokens=40, seed=7) == first
+    assert len({writer("The", tokens=40, seed=seed) for seed in range(4)}) > 1
+    assert list(writer.samples("The", count=2, seed=7, tokens=40)) == [first, writer("The", tokens=40, seed=8)]
+
+
+def test_streaming_gives_the_same_text_in_pieces(writer):
+    pieces = list(writer.stream("The", tokens=40, seed=3))
+    assert len(pieces) > 5 and "".join(pieces) == writer("The", tokens=40, seed=3)
+
+
+def test_it_stops_before_a_stop_string_and_says_nothing_of_it(writer):
+    whole = writer("The", tokens=60, seed=5)
+    stop = whole[len(whole) // 2 :][:3]
+    assert writer("The", tokens=60, seed=5, stop=stop) == whole[: whole.index(stop)]
+    assert "".join(_before_stop(iter(["ab", "c", "dx"]), ["cdy", "zz"])) == "abcdx"
+    assert "".join(_before_stop(iter(["ab", "c", "d", "e"]), ["bcd"])) == "a"
+    with pytest.raises(regard.ConfigError, match="stop string is empty"):
+        writer("The", stop="")
+
+
+@torch.no_grad()
+def test_a_text_longer_than_the_block_slides_out_of_sight(writer):
+    room = writer.model.config.max_positions
+    ids = torch.randint(2, 300, (1, 3 * room))
+    step = TextStep(writer.model, ids[:, :5])
+    for place in range(5, 3 * room):
+        seen = step._ids
+        expected = writer.model.logits(writer.model(seen))[:, -1]
+        assert torch.allclose(step.logits, expected, atol=1e-4)  # whatever it still sees, it sees right
+        assert room // 2 < seen.shape[1] <= room or place < room
+        step(ids[:, place])
+    assert len(writer("The old dog sleeps. " * 30, tokens=20, seed=1, temperature=1.5)) > 5
+
+
+def test_evaluate_predicts_every_token_once_whatever_the_stride(writer, pairs, tmp_path):
+    text = pairs["source"].read_text()[:3000]
+    (tmp_path / "a.txt").write_text(text)
+    reports = [writer.evaluate(tmp_path / "a.txt", stride=stride) for stride in (1, 7, 16, 32)]
+    assert len({report["tokens"] for report in reports}) == 1
+    assert reports[0]["bytes"] == len(text.encode())
+    assert reports[0]["loss"] < reports[-1]["loss"]  # more to go by
+    for report in reports:
+        assert report["perplexity"] == pytest.approx(math.exp(report["loss"]))
+        bits = report["loss"] * report["tokens"] / math.log(2) / report["bytes"]
+        assert report["bits_per_byte"] == pytest.approx(bits)
+    with pytest.raises(regard.ConfigError, match="stride=33, but the model sees 32"):
+        writer.evaluate(tmp_path / "a.txt", stride=33)
+
+
+@torch.no_grad()
+def test_the_loss_of_a_short_text_is_that_of_one_forward(writer, tmp_path):
+    (tmp_path / "a.txt").write_text("The old dog sleeps.\n")
+    stream = encode_stream(["The old dog sleeps.\n"], writer.tokenizer)
+    logits = writer.model.logits(writer.model(stream[None, :-1].long()))[0]
+    expected = torch.nn.functional.cross_entropy(logits, stream[1:].long())
+    assert writer.evaluate(tmp_path / "a.txt")["loss"] == pytest.approx(expected.item(), rel=1e-4)
+
+
+def test_looking_shows_who_sees_whom_and_nobody_sees_ahead(writer):
+    seen = writer.look("The old dog sleeps.")
+    rows, columns, weights = seen.kinds["text"]
+    assert rows == columns and weights.shape[:2] == (2, 4)
+    assert (weights.triu(1) == 0).all()
+    assert "old" in seen.to_text()
+
+
+@pytest.mark.parametrize("tokenizer", ["char", "byte", "bpe"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_every_tokenizer_and_kind_learns_the_text(tokenizer, kind, tmp_path):
+    text = tmp_path / "abc.txt"
+    text.write_text("the cat sat on the mat; thé end.\n" * 200, encoding="utf-8")
+    settings = {
+        "model": {"kind": kind, "layers": 1, "width": 32, "heads": 2, "inner": 64, "max_positions": 48, "dropout": 0.0},
+        "train": {"tokens_per_batch": 512, "warmup": 20, "rate": 0.006, "valid_every": 1000},
+        "text": {"tokenizer": tokenizer, "vocab_size": 300},
+        "stop": {"steps": 250},
+        "threads": 1,
+    }
+    finished = regard.train("write", text=text, to=tmp_path / "m", settings=settings)
+    assert finished.scores["bits_per_byte"] < 0.3
+    said = regard.load(tmp_path / "m")("the cat sat on the", temperature=0, tokens=40)
+    assert said.startswith(" mat; thé end.\n")
+
+
+def test_too_little_text_is_told_with_the_remedy(tmp_path):
+    (tmp_path / "a.txt").write_text("A few words.\n" * 3)
+    with pytest.raises(regard.CorpusError, match=r"a block is 128 of them; give more text, or --set model"):
+        regard.train("write", text=tmp_path / "a.txt", to=tmp_path / "m", settings={"threads": 1})
+    with pytest.raises(regard.ConfigError, match=r"tokenizer=wordpiece is not one of a writer"):
+        regard.train("write", text=tmp_path / "a.txt", to=tmp_path / "m", settings={"text": {"tokenizer": "wordpiece"}})
+    with pytest.raises(regard.ConfigError, match=r"model\.kind=bert is not a kind of write"):
+        regard.train("write", text=tmp_path / "a.txt", to=tmp_path / "m", settings={"model": {"kind": "bert"}})
