@@ -27,6 +27,9 @@ bench: setup
 	$(BIN)/python bench/demo.py --json bench/results/demo.json
 	$(BIN)/python bench/startup.py --json bench/results/startup.json
 	$(BIN)/python bench/quality.py --data $(DATA)/multi30k --json bench/results/quality.json
+	$(BIN)/python bench/shakespeare.py --data $(DATA)/tinyshakespeare --json bench/results/shakespeare.json
+	$(BIN)/python bench/fill.py --data $(DATA)/multi30k --json bench/results/fill.json
+	$(BIN)/python bench/babi.py --data $(DATA)/babi --json bench/results/babi.json
 	$(BIN)/python bench/faults.py --json bench/results/faults.json
 
 clean:

@@ -1,7 +1,7 @@
 """The examples run, show what they say they show, and draw pictures that can be opened."""
 
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -80,7 +80,7 @@ def test_attention_recalls_at_any_distance_and_the_others_do_not(long_range):
         assert min(lines["attention"]) > 0.98
         near, far = ({kind: shares[at] for kind, shares in lines.items()} for at in (0, -1))
         assert near["LSTM"] > 0.9
-        assert near["convolution"] > 0.5
+        assert near["convolution"] > 0.35
         assert max(far["LSTM"], far["convolution"]) < 0.3
 
 
@@ -194,20 +194,28 @@ def test_the_graph_s_picture_has_a_cell_for_every_pair_that_may_look(graph):
 
 
 def test_learned_glimpses_read_more_digits_than_random_ones(saccades):
-    module, results, _ = saccades
+    _, results, _ = saccades
     right = {chooser: judged[0]["right"] for chooser, judged in results["judged"].items()}
-    assert right["what was seen"] > right["at random"] + 0.04
-    assert results["judged"]["learned, but fixed"][0]["sets"] == 1
-    for chooser in module.CHOOSERS:
-        rewards = results["rewards"][chooser]
+    assert right["what was seen"] > right["at random"] + 0.05
+    assert results["judged"]["what was seen"][0]["sets"] > 1
+    for rewards in results["rewards"].values():
         assert sum(rewards[-20:]) / 20 > sum(rewards[:20]) / 20 + 0.5
+
+
+def test_only_what_was_seen_changes_where_it_looks_next(saccades):
+    module, _, _ = saccades
+    glimpses = torch.rand(50, len(module.PLACES), 4)
+    paths = {chooser: module.Watcher(chooser)(glimpses, explore=False).path for chooser in module.CHOOSERS[:2]}
+    assert len(paths["what was seen"][:, 0].unique()) == 1, "nothing is seen before the first look"
+    assert len(paths["what was seen"].unique(dim=0)) > 1
+    assert len(paths["learned, but fixed"].unique(dim=0)) == 1
 
 
 def test_glimpses_are_what_lies_in_their_boxes(saccades):
     module, _, _ = saccades
-    image = torch.rand(1, 8, 8)
-    for (x, y, size), seen in zip(module.PLACES, module.cut(image)[0], strict=True):
-        box = image[0, y : y + size, x : x + size]
+    field = torch.rand(1, 8, 16)
+    for (x, y, size), seen in zip(module.PLACES, module.cut(field)[0], strict=True):
+        box = field[0, y : y + size, x : x + size]
         means = box.unflatten(0, (2, -1)).unflatten(2, (2, -1)).mean(dim=(1, 3))
         assert torch.allclose(seen.view(2, 2), means)
 
@@ -228,14 +236,14 @@ def test_chance_draws_a_place_as_often_as_it_is_likely(saccades):
     torch.manual_seed(0)
     watcher, count = module.Watcher("what was seen"), 20_000
     query = torch.randn(watcher.keys.shape[1]) / 4
-    glimpses, is_new = torch.zeros(count, 25, 4), torch.ones(count, 25, dtype=torch.bool)
+    glimpses, is_new = torch.zeros(count, len(watcher.keys), 4), torch.ones(count, len(watcher.keys), dtype=torch.bool)
     _, choice = watcher.look(query.expand(count, -1), glimpses, is_new, by_chance=True)
     assert torch.allclose(choice.mean(dim=0), (watcher.keys @ query).softmax(dim=-1), atol=0.015)
 
 
-def test_the_picture_of_glimpses_has_three_boxes_for_each_digit(saccades):
+def test_the_picture_of_glimpses_has_four_boxes_for_each_digit(saccades):
     module, _, picture = saccades
-    assert len(marks(picture, "glimpse")) == len(marks(picture, "tag")) == 10 * module.GLIMPSES
+    assert len(marks(picture, "glimpse")) == len(marks(picture, "tag")) == 8 * module.GLIMPSES == 32
     assert_stays_on_its_sheet(picture)
 
 
@@ -246,10 +254,10 @@ def test_saccades_say_what_to_install_if_scikit_learn_is_missing(monkeypatch):
         __import__("saccades").load()
 
 
-def test_an_example_is_a_program_with_options(tmp_path):
-    command = [sys.executable, str(EXAMPLES / "lookup.py"), "--short", "--to", str(tmp_path / "lookup.svg")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "temperature" in done.stdout
+def test_an_example_is_a_program_with_options(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["lookup.py", "--short", "--to", str(tmp_path / "lookup.svg")])
+    runpy.run_path(str(EXAMPLES / "lookup.py"), run_name="__main__")
+    assert "temperature" in capsys.readouterr().out
     ElementTree.parse(tmp_path / "lookup.svg")
 
 

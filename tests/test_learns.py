@@ -67,7 +67,7 @@ def test_an_answerer_induces_the_color_and_reads_the_story_in_order(tmp_path):
     answer = answerer.answer(story, "What color is Greg?")
     assert answer.text == "yellow" and answer.probability > 0.5
     looked = [answer.sentences[max(range(5), key=weights.__getitem__)] for weights in answer.hops]
-    assert looked[0] == "Greg is a frog." and looked[-1] == "Brian is yellow."
+    assert looked == ["Greg is a frog.", "Brian is a frog.", "Brian is yellow."]
     held_out = regard.induction(300, held_out=True)
     right = sum(a.text == s.answer for a, s in zip(answerer.answer_all(held_out), held_out, strict=True))
     assert right >= 0.98 * len(held_out)

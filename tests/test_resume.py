@@ -63,18 +63,20 @@ def test_n_steps_and_n_more_are_2n_steps(whole, tmp_path, pairs):
 @pytest.mark.parametrize("moment", ["learn", "encode", "score"])
 def test_a_stop_asked_for_at_any_moment_is_clean(whole, tmp_path, pairs, moment, monkeypatch):
     """Also while learning pieces, tokenising or validating."""
+    from regard.tasks import translate
     from regard.text.tokenizer import Tokenizer
 
     stopper = Stopper()
-    inside = {"learn": "learn", "encode": "encode_all", "score": "decode"}[moment]
-    original = getattr(Tokenizer, inside)
+    places = {"learn": (translate, "learn_pairs"), "encode": (Tokenizer, "encode_all"), "score": (Tokenizer, "decode")}
+    home, inside = places[moment]
+    original = getattr(home, inside)
 
     def asking(*args, **kwargs):
         stopper.ask()
         return original(*args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Tokenizer, inside, classmethod(lambda cls, *a: asking(*a)) if moment == "learn" else asking)
+        patch.setattr(home, inside, asking)
         with pytest.raises(KeyboardInterrupt):
             for _ in regard.training("translate", to=tmp_path / "m", settings=settings(), stopper=stopper, **pairs):
                 pass

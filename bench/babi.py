@@ -1,0 +1,114 @@
+"""Error on bAbI, default settings only: one task at a time, all ten together, and with 10,000 questions.
+
+Next to each error stands that of the end-to-end memory network (its authors' code, run again, 1,000 questions). Also:
+how often the hops go the way of the notes' induction example over held-out stories. Parts can be run one by one; each
+is written into the same JSON as soon as it is done.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from measure import arguments, machine
+
+import regard
+from regard.text.stories import read_stories, write_stories
+
+PEER = {1: 0.1, 2: 8.2, 4: 4.4, 5: 13.7, 6: 7.9, 9: 13.6, 12: 0.0, 15: 0.0, 16: 0.4, 20: 0.0}
+TEN_THOUSAND = (2, 5, 16)
+
+
+def main() -> None:
+    parser = arguments(__doc__, data=True)
+    parser.add_argument("--parts", default="single,joint,transformer,induction")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--to", type=Path, help="keep the joint model here; an interrupted bench goes on from it")
+    given = parser.parse_args()
+    for part in given.parts.split(","):
+        if part == "joint":
+            joint(given.data, given.seed, given.json, given.to)
+        else:
+            PARTS[part](given.data, given.seed, given.json)
+
+
+def train(files: list[Path], seed: int, to: Path, **model: object) -> tuple[regard.Answerer, float]:
+    settings = {"seed": seed} | ({"model": model} if model else {})
+    finished = regard.train("answer", stories=files, to=to, settings=settings)
+    return regard.load(to), finished.seconds
+
+
+def error(answerer: regard.Answerer, test: Path) -> dict[str, float]:
+    report = answerer.evaluate(test)
+    return {"error": round(100 * (1 - report["accuracy"]), 2), "support_found": round(report["support_found"], 3)}
+
+
+def find(folder: Path, task: int, part: str) -> Path:
+    return next(folder.glob(f"qa{task}_*_{part}.txt"))
+
+
+def single(data: Path, seed: int, out: Path | None) -> None:
+    for task, peer in PEER.items():
+        with tempfile.TemporaryDirectory() as to:
+            answerer, seconds = train([find(data / "en", task, "train")], seed, Path(to) / "m")
+            found = error(answerer, find(data / "en", task, "test"))
+        keep(out, "single", f"qa{task}", found | {"memn2n": peer, "goal": peer + 1, "seconds": round(seconds)})
+
+
+def joint(data: Path, seed: int, out: Path | None, to: Path | None) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        files = [find(data / "en", task, "train") for task in PEER]
+        answerer, seconds = train(files, seed, to or Path(temporary) / "m")
+        errors = {f"qa{task}": error(answerer, find(data / "en", task, "test"))["error"] for task in PEER}
+    mean = round(sum(errors.values()) / len(errors), 2)
+    keep(out, "joint", "all", errors | {"mean": mean, "seconds": round(seconds)})
+
+
+def transformer(data: Path, seed: int, out: Path | None) -> None:
+    for task in TEN_THOUSAND:
+        with tempfile.TemporaryDirectory() as to:
+            files = [find(data / "en-10k", task, "train")]
+            answerer, seconds = train(files, seed, Path(to) / "m", kind="transformer")
+            found = error(answerer, find(data / "en-10k", task, "test"))
+        keep(out, "transformer_10k", f"qa{task}", found | {"goal": 1.0, "seconds": round(seconds)})
+
+
+def induction(data: Path, seed: int, out: Path | None) -> None:
+    """Greg is a frog, Brian is a frog, Brian is yellow: do the hops look there, in this order?"""
+    with tempfile.TemporaryDirectory() as to:
+        for name, count, held_out in (("train", 1000, False), ("test", 500, True)):
+            stories = regard.induction(count, held_out=held_out)
+            (Path(to) / name).write_text(write_stories(stories))
+        answerer, seconds = train([Path(to) / "train"], seed, Path(to) / "m")
+        stories = read_stories([Path(to) / "test"])
+    answers = answerer.answer_all(stories)
+    looked = [[max(range(len(w)), key=w.__getitem__) for w in answer.hops] for answer in answers]
+    pairs = list(zip(looked, stories, strict=True))
+    right = sum(answer.text == story.answer for answer, story in zip(answers, stories, strict=True))
+    again = sum(place in hops[:number] for hops in looked for number, place in enumerate(hops))
+    keep(out, "induction", "held_out", {
+        "stories": len(stories),
+        "right": round(right / len(stories), 4),
+        "hops_in_order": round(sum(tuple(hops) == story.support for hops, story in pairs) / len(stories), 4),
+        "all_three_read": round(sum(set(story.support) <= set(hops) for hops, story in pairs) / len(stories), 4),
+        "hops_that_read_again": round(again / sum(map(len, looked)), 4),
+        "seconds": round(seconds),
+    })  # fmt: skip
+
+
+def keep(out: Path | None, part: str, name: str, found: dict[str, object]) -> None:
+    """Prints a result and adds it to the file."""
+    print(f"{time.strftime('%H:%M')} {part} {name}: {found}", flush=True)
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        results = json.loads(out.read_text()) if out.exists() else {}
+        results.setdefault(part, {})[name] = found
+        results["machine"] = machine()
+        out.write_text(json.dumps(results, indent=2) + "\n")
+
+
+PARTS = {"single": single, "transformer": transformer, "induction": induction}
+
+if __name__ == "__main__":
+    sys.exit(main())

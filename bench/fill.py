@@ -1,0 +1,126 @@
+"""A filler against Hugging Face's BertForMaskedLM: same shape, same steps, same batches, in turns in one run.
+
+Speed: tokens per second of each, and the ratio of the medians over windows of 20 steps. Quality: accuracy on the same
+hidden tokens of held-out lines. Hugging Face's network is trained twice, with our rate and with 0.001.
+"""
+
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import torch
+from measure import arguments, report
+from transformers import BertConfig, BertForMaskedLM
+
+from regard.config import choose_rate, merge, resolve
+from regard.device import count_cores, settled
+from regard.engine.score import guess_hidden
+from regard.interop import bert
+from regard.tasks.fill import FILL
+from regard.trainer.loop import Trainer
+from regard.trainer.optim import learning_rate, make_optimizer, set_rate
+
+WINDOW = 20
+
+
+class Peer:
+    """A plain loop over Hugging Face's network."""
+
+    def __init__(self, config, tokenizer, rate: float) -> None:
+        torch.manual_seed(config.seed)
+        self.model = BertForMaskedLM(BertConfig(**bert.export_config(config.model, tokenizer.pad_id)))
+        self.config = config.train.model_copy(update={"rate": rate})
+        self.optimizer = make_optimizer(self.model, self.config)
+        self.pad_id = tokenizer.pad_id
+
+    def step(self, number: int, batch) -> None:
+        self.model.train()
+        labels = batch.labels.masked_fill(~batch.is_label, -100)
+        loss = self.model(input_ids=batch.ids, attention_mask=(batch.ids != self.pad_id).long(), labels=labels).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        set_rate(self.optimizer, learning_rate(number, self.config))
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def accuracy(self, ours, held_out) -> float:
+        """Its weights in our network, which gives the same logits, so that both are scored alike."""
+        state = {name: tensor for name, tensor in self.model.state_dict().items() if "decoder" not in name
+                 and "position_ids" not in name}  # fmt: skip
+        ours.load_state_dict(bert.import_weights(state, ours.state_dict()))
+        return guess_hidden(ours, held_out, lambda: None)[0]
+
+
+def main() -> None:
+    parser = arguments(__doc__, data=True)
+    parser.add_argument("--steps", type=int, default=600)
+    given = parser.parse_args()
+    with settled(count_cores()):
+        report(bench(given.data, given.steps), given.json)
+
+
+def bench(data: Path, steps: int) -> dict[str, object]:
+    files = FILL.gather(text=data / "train.en", valid=data / "val.en")
+    corpus = FILL.read(*files, resolve({}))
+    settings = merge(FILL.kinds["bert"], FILL.sizes["tiny"])
+    config = resolve(merge(merge(settings, FILL.defaults(corpus, "bert")), {"model": {"kind": "bert"}}))
+    tokenizer = FILL.learn(corpus, config, lambda: None)
+    rate = config.train.rate or choose_rate(config.model.width)
+    config = resolve(
+        merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}, "train": {"rate": rate}})
+    )
+    prepared = FILL.prepare(corpus, tokenizer, config, lambda: None)
+    torch.manual_seed(config.seed)
+    model = FILL.build(config.model, tokenizer)
+    trainer = Trainer(model, make_optimizer(model, config.train), FILL.loss(config), config.train, config.seed)
+    peers = {"hf_same_rate": Peer(config, tokenizer, rate), "hf_rate_0.001": Peer(config, tokenizer, 0.001)}
+    speeds = race(trainer, peers, prepared, steps)
+    scratch = FILL.build(config.model, tokenizer)
+    held_out_scores = {"ours": prepared.score(model, lambda: None)[0]["accuracy"]}
+    held_out = _held_out(corpus, tokenizer, config)
+    held_out_scores |= {name: peer.accuracy(scratch, held_out) for name, peer in peers.items()}
+    ratios = [a / b for a, b in zip(speeds["ours"], speeds["hf_same_rate"], strict=True)]
+    return {
+        "ratio_hf": round(statistics.median(ratios), 3),
+        "ratio_hf_range": [round(min(ratios), 3), round(max(ratios), 3)],
+        "tokens_per_second": {name: round(statistics.median(found)) for name, found in speeds.items()},
+        "accuracy": {name: round(100 * value, 2) for name, value in held_out_scores.items()},
+        "steps": steps,
+        "vocabulary": tokenizer.vocab_size,
+        "weights": sum(parameter.numel() for parameter in model.parameters()),
+        "signature": prepared.signature,
+        "threads": torch.get_num_threads(),
+    }
+
+
+def race(trainer, peers, prepared, steps: int) -> dict[str, list[float]]:
+    """All networks take the same steps in turns, WINDOW at a time: tokens per second of each window."""
+    batches = prepared.batches(0)
+    speeds: dict[str, list[float]] = {"ours": [], **{name: [] for name in peers}}
+    for start in range(0, steps, WINDOW):
+        group = [next(batches) for _ in range(WINDOW)]
+        tokens = sum(batch.tokens for batch in group)
+        began = time.perf_counter()
+        for batch in group:
+            trainer._make_step([batch])
+        speeds["ours"].append(tokens / (time.perf_counter() - began))
+        for name, peer in peers.items():
+            began = time.perf_counter()
+            for number, batch in enumerate(group, start=start + 1):
+                peer.step(number, batch)
+            speeds[name].append(tokens / (time.perf_counter() - began))
+        print(f"step {start + WINDOW}: { ({name: round(found[-1]) for name, found in speeds.items()}) }", flush=True)
+    return speeds
+
+
+def _held_out(corpus, tokenizer, config):
+    from regard.use.hidden import encode_texts, hidden_batches, make_hiding
+
+    longest = min(config.text.max_length, config.model.max_positions)
+    valid = encode_texts(corpus.valid, tokenizer, longest)
+    return list(hidden_batches(valid, tokenizer, make_hiding(tokenizer, config.train.hidden, False)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

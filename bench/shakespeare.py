@@ -1,0 +1,86 @@
+"""How well a writer predicts Shakespeare, character by character: nats per character over the whole last tenth.
+
+First in nanoGPT's setting for a CPU (its own figure: 1.88) with GPT-2's shape; then with our defaults for 15 minutes.
+Parts can be run one by one; each is added to the same JSON.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import arguments, peak_memory_mb, report
+
+import regard
+
+NANOGPT = {
+    "model": {"kind": "gpt2", "layers": 4, "width": 128, "heads": 4, "inner": 512, "max_positions": 64, "dropout": 0.0},
+    "train": {"tokens_per_batch": 12 * 64, "warmup": 100, "rate": 0.002, "valid_every": 100_000},
+    "text": {"tokenizer": "char"},
+    "stop": {"steps": 2000},
+}
+
+
+def main() -> None:
+    parser = arguments(__doc__, data=True)
+    parser.add_argument("--parts", default="nanogpt,default")
+    parser.add_argument("--minutes", type=float, default=15)
+    parser.add_argument("--to", type=Path, help="keep the model of the defaults here; an interrupted bench goes on")
+    given = parser.parse_args()
+    text = next(given.data.glob("*.txt")).read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        cut = int(0.9 * len(text))
+        files = {"text": folder / "train.txt", "valid": folder / "valid.txt"}
+        files["text"].write_text(text[:cut])
+        files["valid"].write_text(text[cut:])
+        results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
+        if "nanogpt" in given.parts:
+            results |= like_nanogpt(files, folder / "nanogpt")
+        if "default" in given.parts:
+            results |= by_default(given.minutes, files, given.to or folder / "default")
+    report(results, given.json)
+
+
+def like_nanogpt(files: dict, to: Path) -> dict[str, object]:
+    finished = regard.train("write", to=to, settings=NANOGPT, **files)
+    writer = regard.load(to)
+    loss = writer.evaluate(files["valid"], stride=64)["loss"]
+    weights = sum(parameter.numel() for parameter in writer.model.parameters())
+    print(f"{loss:.4f} after {finished.seconds:.0f} s", flush=True)
+    return {
+        "nanogpt_setting": round(loss, 4),
+        "nanogpt_setting_weights": weights,
+        "nanogpt_setting_seconds": round(finished.seconds),
+    }
+
+
+def by_default(minutes: float, files: dict, to: Path) -> dict[str, object]:
+    finished = regard.train("write", to=to, settings={"stop": {"minutes": minutes}}, **files)
+    memory = peak_memory_mb()
+    writer = regard.load(to)
+    window = writer.model.config.max_positions
+    apart, half = (writer.evaluate(files["valid"], stride=stride) for stride in (window, window // 2))
+    log = [json.loads(line) for line in (to / "run" / "metrics.jsonl").read_text().splitlines()]
+    curve = [
+        {"minutes": round(e["seconds"] / 60, 2), "step": e["step"], "loss": round(e["loss"], 4)}
+        for e in log
+        if "bits_per_byte" in e
+    ]
+    return {
+        "default_loss": round(apart["loss"], 4),
+        "default_loss_half_stride": round(half["loss"], 4),
+        "default_bits_per_byte": round(apart["bits_per_byte"], 4),
+        "default_window": window,
+        "default_tokenizer": writer.about["settings"]["text"]["tokenizer"],
+        "default_weights": sum(parameter.numel() for parameter in writer.model.parameters()),
+        "default_minutes": round(finished.seconds / 60, 2),
+        "default_steps": finished.step,
+        "peak_memory_mb": round(memory),
+        "sample": writer("\n", tokens=300, temperature=0.8, seed=1),
+        "curve": curve,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
