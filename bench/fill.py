@@ -22,6 +22,7 @@ from regard.trainer.loop import Trainer
 from regard.trainer.optim import learning_rate, make_optimizer, set_rate
 
 WINDOW = 20
+ROUNDS = 10  # times the held-out lines are scored, with other tokens hidden
 
 
 class Peer:
@@ -77,19 +78,19 @@ def bench(data: Path, steps: int) -> dict[str, object]:
     peers = {"hf_same_rate": Peer(config, tokenizer, rate), "hf_rate_0.001": Peer(config, tokenizer, 0.001)}
     speeds = race(trainer, peers, prepared, steps)
     scratch = FILL.build(config.model, tokenizer)
-    held_out_scores = {"ours": prepared.score(model, lambda: None)[0]["accuracy"]}
     held_out = _held_out(corpus, tokenizer, config)
-    held_out_scores |= {name: peer.accuracy(scratch, held_out) for name, peer in peers.items()}
+    accuracies = {"ours": guess_hidden(model, held_out, lambda: None)[0]}
+    accuracies |= {name: peer.accuracy(scratch, held_out) for name, peer in peers.items()}
     ratios = [a / b for a, b in zip(speeds["ours"], speeds["hf_same_rate"], strict=True)]
     return {
         "ratio_hf": round(statistics.median(ratios), 3),
         "ratio_hf_range": [round(min(ratios), 3), round(max(ratios), 3)],
         "tokens_per_second": {name: round(statistics.median(found)) for name, found in speeds.items()},
-        "accuracy": {name: round(100 * value, 2) for name, value in held_out_scores.items()},
+        "accuracy": {name: round(100 * value, 2) for name, value in accuracies.items()},
         "steps": steps,
         "vocabulary": tokenizer.vocab_size,
         "weights": sum(parameter.numel() for parameter in model.parameters()),
-        "signature": prepared.signature,
+        "signature": f"{prepared.signature}, {ROUNDS} rounds",
         "threads": torch.get_num_threads(),
     }
 
@@ -119,7 +120,7 @@ def _held_out(corpus, tokenizer, config):
 
     longest = min(config.text.max_length, config.model.max_positions)
     valid = encode_texts(corpus.valid, tokenizer, longest)
-    return list(hidden_batches(valid, tokenizer, make_hiding(tokenizer, config.train.hidden, False)))
+    return list(hidden_batches(valid, tokenizer, make_hiding(tokenizer, config.train.hidden, False), ROUNDS))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,13 @@ class TextBatch:
     is_label: Tensor | None  # (B, T) at which places; None: at all of them
     tokens: int  # that are not padding
 
+    def label_places(self) -> tuple[Tensor, Tensor]:
+        """Where something should be said, as places (B, N) and whether each is real: rows have unequal numbers."""
+        assert self.is_label is not None, "all places are meant"
+        most = int(self.is_label.sum(dim=1).max())
+        places = self.is_label.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]  # (B, N)
+        return places, self.is_label.gather(1, places)
+
     def to(self, device: torch.device) -> "TextBatch":
         """The same batch on a device."""
         if device.type == self.ids.device.type:

@@ -80,6 +80,11 @@ class Residual(nn.Module):
         return total if self.is_pre else self.norm(total)
 
 
+def pick(x: Tensor, places: Tensor) -> Tensor:
+    """The vectors at these places: x (B, T, D), places (B, N) -> (B, N, D)."""
+    return x.gather(1, places[..., None].expand(-1, -1, x.shape[-1]))
+
+
 class Block(nn.Module):
     """Self-attention, cross-attention if there is a memory to read, feed-forward; each with its residual."""
 
@@ -104,10 +109,17 @@ class Block(nn.Module):
         rotary: Rotary | None = None,
         cache: LayerCache | None = None,
         start: int = 0,
+        wanted: Tensor | None = None,
     ) -> Tensor:
-        """x (B, T, D) at places start, start + 1, … -> (B, T, D). memory (B, S, D), or already in the cache."""
+        """x (B, T, D) at places start, start + 1, … -> (B, T, D). memory (B, S, D), or already in the cache.
+
+        wanted (B, N): only these places look and think, and all are looked at -> (B, N, D).
+        """
         given = self.self_residual.before(x)
         key, value = self.self_attention.read(given, rotary, start)  # (B, H, T, K)
+        if wanted is not None:
+            assert rotary is None and cache is None, "places are told by what was added to x"
+            x, given = pick(x, wanted), pick(given, wanted)  # (B, N, D)
         if cache is not None:
             key, value = cache.extend(key, value, start)  # (B, H, start + T, K)
         seen = self.self_attention(given, key, value, may_attend, is_causal=is_causal, rotary=rotary, start=start)

@@ -61,8 +61,12 @@ class Stack(nn.Module):
         memory: Tensor | None = None,
         memory_may_attend: Tensor | None = None,
         cache: KeyValueCache | None = None,
+        wanted: Tensor | None = None,
     ) -> Tensor:
-        """x (B, T, D) embedded tokens -> (B, T, D). With a cache, x continues what is in it."""
+        """x (B, T, D) embedded tokens -> (B, T, D). With a cache, x continues what is in it.
+
+        wanted (B, N): the last block works for these places only -> (B, N, D).
+        """
         start = cache.length if cache is not None else 0
         rotary = self.positions if isinstance(self.positions, Rotary) else None
         x = self.dropout(self.input_norm(self.positions(x, start)))
@@ -76,6 +80,7 @@ class Stack(nn.Module):
                 rotary=rotary,
                 cache=cache.layers[number] if cache is not None else None,
                 start=start,
+                wanted=wanted if number == len(self.blocks) - 1 else None,
             )
         if cache is not None:
             cache.length += x.shape[1]

@@ -101,13 +101,19 @@ class MaskedLM(nn.Module):
         self.turn = nn.Linear(config.width, config.width)
         self.turn_norm = make_norm(config)
         start_weights(self, config, table_std=SMALL)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):  # as BERT starts: smaller than Xavier's, all alike
+                nn.init.normal_(module.weight, std=SMALL)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
-    def forward(self, ids: Tensor, segments: Tensor | None = None) -> Tensor:
-        """ids (B, T) -> hidden (B, T, D). segments (B, T) of 0 and 1; all 0 if not given."""
+    def forward(self, ids: Tensor, segments: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
+        """ids (B, T) -> hidden (B, T, D), or at the wanted places (B, N) only (B, N, D).
+
+        segments (B, T) of 0 and 1; all 0 if not given.
+        """
         first = self.segments.weight[0]  # (D,)
         x = self.embedding(ids) + (first if segments is None else self.segments(segments))  # (B, T, D)
-        return self.stack(x, may_attend=padding_mask(ids == self.pad_id))
+        return self.stack(x, may_attend=padding_mask(ids == self.pad_id), wanted=wanted)
 
     def turned(self, hidden: Tensor) -> Tensor:
         """Hidden states made ready to be compared with the table of tokens; (..., D) -> (..., D)."""

@@ -140,13 +140,13 @@ def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
 
 
 def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
-    """What training makes smaller: cross-entropy of the hidden tokens; only they pass through the output layer."""
+    """What training makes smaller: cross-entropy of the hidden tokens. Only they pass the last block and the output."""
     from regard.trainer.loss import token_loss
 
     def hidden_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
-        assert batch.is_label is not None
-        rows = model.turned(model(batch.ids)[batch.is_label])  # (N, D)
-        labels, table = batch.labels[batch.is_label], model.embedding.table.weight  # (N,), (V, D)
+        places, is_real = batch.label_places()  # (B, N), (B, N)
+        rows = model.turned(model(batch.ids, wanted=places)[is_real])  # (rows, D)
+        labels, table = batch.labels.gather(1, places)[is_real], model.embedding.table.weight  # (rows,), (V, D)
         return token_loss(rows, labels, table, bias=model.bias, smoothing=config.train.smoothing)
 
     return hidden_loss

@@ -57,10 +57,11 @@ def make_hiding(tokenizer: Tokenizer, share: float, whole_words: bool) -> Hiding
     return Hiding(share, tokenizer.mask_id, is_special, starts)
 
 
-def hidden_batches(texts: TokenLists, tokenizer: Tokenizer, hiding: Hiding) -> Iterator[TextBatch]:
-    """All texts once; the same tokens are hidden every time."""
+def hidden_batches(texts: TokenLists, tokenizer: Tokenizer, hiding: Hiding, rounds: int = 1) -> Iterator[TextBatch]:
+    """All texts once, or several times with other tokens hidden in each round; the same ones every time."""
     from regard.data.collate import collate_hidden
     from regard.data.loader import Loader
 
-    for number, indexes in enumerate(Loader([texts.lengths], TOKENS_PER_BATCH, seed=0).epoch(0)):
+    batches = Loader([texts.lengths], TOKENS_PER_BATCH, seed=0).epoch(0)
+    for number, indexes in enumerate(batches * rounds):
         yield collate_hidden(texts, indexes, tokenizer.pad_id, hiding, number)

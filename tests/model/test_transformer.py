@@ -5,9 +5,10 @@ import torch
 from torch import nn
 
 from regard.config import ModelConfig
+from regard.data.batch import TextBatch
 from regard.look.record import record_attention
 from regard.model.blocks import Block, Dropout
-from regard.model.transformer import EncoderDecoder
+from regard.model.transformer import EncoderDecoder, MaskedLM
 
 PAD = 49
 
@@ -131,3 +132,17 @@ def test_dropout_silences_its_share_and_keeps_the_mean():
     once = layer.train()(x)
     torch.manual_seed(5)
     assert torch.equal(layer(x), once)
+
+
+def test_working_for_some_places_only_gives_the_same_there():
+    torch.manual_seed(1)
+    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, dropout=0.0, positions="learned")
+    network = MaskedLM(config, pad_id=0).eval()
+    ids = torch.randint(1, 50, (3, 9))
+    ids[1, 6:] = 0
+    is_label = torch.zeros(3, 9, dtype=torch.bool)
+    is_label[0, 2], is_label[1, [0, 5]], is_label[2, [1, 4, 8]] = True, True, True
+    places, is_real = TextBatch(ids, ids, is_label, tokens=24).label_places()
+    assert is_real.sum().item() == 6 and places.shape == (3, 3)
+    some = network(ids, wanted=places)[is_real]
+    assert torch.allclose(some, network(ids)[is_label], atol=1e-5)
