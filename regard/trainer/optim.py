@@ -21,9 +21,9 @@ def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimiz
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Every group learns at its share of the rate."""
+    """Every group learns at its share of the rate; at all of it, if it has none."""
     for group in optimizer.param_groups:
-        group["lr"] = rate * group["share"]
+        group["lr"] = rate * group.get("share", 1.0)
 
 
 def _decides_where(name: str) -> bool:

@@ -97,7 +97,8 @@ def test_every_tokenizer_and_kind_learns_the_text(tokenizer, kind, tmp_path):
     }
     finished = regard.train("write", text=text, to=tmp_path / "m", settings=settings)
     assert finished.scores["bits_per_byte"] < 0.3
-    said = regard.load(tmp_path / "m")("the cat sat on the", temperature=0, tokens=40)
+    prompt = "the cat sat on the mat; thé end.\nthe cat sat on the"
+    said = regard.load(tmp_path / "m")(prompt, temperature=0, tokens=40)
     assert said.startswith(" mat; thé end.\n")
 
 
