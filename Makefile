@@ -26,7 +26,9 @@ test: lint
 bench: setup
 	$(BIN)/python bench/demo.py --json bench/results/demo.json
 	$(BIN)/python bench/startup.py --json bench/results/startup.json
-	$(BIN)/python bench/quality.py --data $(DATA)/multi30k --json bench/results/quality.json
+	$(BIN)/python bench/train.py --data $(DATA)/multi30k --json bench/results/train.json
+	$(BIN)/python bench/scaling.py --data $(DATA)/tatoeba --json bench/results/scaling.json
+	$(BIN)/python bench/quality.py --data $(DATA) --to bench/state --json bench/results/quality.json
 	$(BIN)/python bench/shakespeare.py --data $(DATA)/tinyshakespeare --json bench/results/shakespeare.json
 	$(BIN)/python bench/fill.py --data $(DATA)/multi30k --json bench/results/fill.json
 	$(BIN)/python bench/babi.py --data $(DATA)/babi --json bench/results/babi.json

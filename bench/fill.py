@@ -74,12 +74,13 @@ def bench(data: Path, steps: int) -> dict[str, object]:
     config = resolve(
         merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}, "train": {"rate": rate}})
     )
-    prepared = FILL.prepare(corpus, tokenizer, config, lambda: None)
+    feed = FILL.feed(FILL.encode(corpus.train, tokenizer, config, lambda: None).tensors, tokenizer, config)
+    judge = FILL.judge(corpus.valid, feed, tokenizer, config, lambda: None)
     torch.manual_seed(config.seed)
     model = FILL.build(config.model, tokenizer)
-    trainer = Trainer(model, make_optimizer(model, config.train), FILL.loss(config), config.train, config.seed)
+    trainer = Trainer(model, FILL.loss(config), feed.batch, config.train, config.seed)
     peers = {"hf": Peer(config, tokenizer, model)}
-    speeds = race(trainer, peers, prepared, steps)
+    speeds = race(trainer, peers, feed, steps)
     scratch = FILL.build(config.model, tokenizer)
     held_out = _held_out(corpus, tokenizer, config)
     accuracies = {"ours": guess_hidden(model, held_out, lambda: None)[0]}
@@ -93,21 +94,20 @@ def bench(data: Path, steps: int) -> dict[str, object]:
         "steps": steps,
         "vocabulary": tokenizer.vocab_size,
         "weights": sum(parameter.numel() for parameter in model.parameters()),
-        "signature": f"{prepared.signature}, {ROUNDS} rounds",
+        "signature": f"{judge.signature}, {ROUNDS} rounds",
         "threads": torch.get_num_threads(),
     }
 
 
-def race(trainer, peers, prepared, steps: int) -> dict[str, list[float]]:
+def race(trainer, peers, feed, steps: int) -> dict[str, list[float]]:
     """All networks take the same steps in turns, WINDOW at a time: tokens per second of each window."""
-    batches = prepared.batches(0)
     speeds: dict[str, list[float]] = {"ours": [], **{name: [] for name in peers}}
     for start in range(0, steps, WINDOW):
-        group = [next(batches) for _ in range(WINDOW)]
+        group = [feed.batch(position) for position in range(start, start + WINDOW)]
         tokens = sum(batch.tokens for batch in group)
         began = time.perf_counter()
-        for batch in group:
-            trainer._make_step([batch])
+        for _ in group:  # the trainer takes the same batches from its feed
+            trainer.make_step()
         speeds["ours"].append(tokens / (time.perf_counter() - began))
         for name, peer in peers.items():
             began = time.perf_counter()

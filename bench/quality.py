@@ -1,70 +1,144 @@
-"""How good a translator gets in a given time, default settings, on raw text.
+"""How good a translator gets: in ten minutes, in a long run, and with no settings at all.
 
-BLEU on the test part with sacrebleu's default signature (13a, cased); peak memory of the training process.
+Each part trains into its own folder under --to (or a temporary one), so that an interrupted bench goes on; what is
+finished is written to the JSON file at once. BLEU and chrF by sacrebleu on the test part, with signatures.
 """
 
 import json
+import random
 import statistics
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from measure import arguments, peak_memory_mb, report
+from measure import arguments, machine
 
 import regard
-from regard.session import Finished
-from regard.trainer.loop import Scored
+from regard.config import Settings, merge
+from regard.run.plan import Plan
+from regard.run.session import Finished
+from regard.trainer.loop import Progress, Scored
+
+MULTI30K, TATOEBA = "multi30k", "tatoeba"
+PARTS: dict[str, dict[str, Any]] = {
+    "ten minutes en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {"stop": {"minutes": 10}}},
+    "lowercased en-de": {
+        "corpus": MULTI30K, "direction": "en-de", "suffix": "lc.tok.", "tokenize": "none",
+        "settings": {
+            "stop": {"minutes": 120}, "text": {"vocab_size": 6000}, "model": {"dropout": 0.2},
+            "train": {"tokens_per_batch": 4096, "parts": 2},
+        },
+    },
+    "default en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {}},
+    "default de-en": {"corpus": MULTI30K, "direction": "de-en", "settings": {}},
+    "default tatoeba en-de": {"corpus": TATOEBA, "direction": "en-de", "settings": {}},
+}  # fmt: skip
+TATOEBA_PAIRS, TATOEBA_TEST = 50_000, 1_000
 
 
 def main() -> None:
     parser = arguments(__doc__, data=True)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--direction", default="en-de")
-    parser.add_argument("--to", type=Path, help="keep the model here; an interrupted bench goes on from it")
+    parser.add_argument("--parts", default="ten minutes en-de", help=f"some of {', '.join(PARTS)}, by commas")
+    parser.add_argument("--to", type=Path, help="keep the models here; an interrupted bench goes on from them")
+    parser.add_argument("--workers", type=int, help="else measured")
+    parser.add_argument("--until", type=float, help="stop at this minute for now; the same command goes on later")
     given = parser.parse_args()
+    results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
+    data = given.data if (given.data / MULTI30K).exists() else given.data.parent  # of all corpora, or one of them
     with tempfile.TemporaryDirectory() as temporary:
-        to = given.to or Path(temporary) / "model"
-        results = bench(given.data, given.direction, given.minutes, to)
-    report(results, given.json)
+        for name in given.parts.split(","):
+            to = (given.to or Path(temporary)) / name.replace(" ", "-")
+            layout = {"workers": given.workers, "threads": 1} if given.workers else {}
+            results[name] = bench(name, data, to, layout, given.until)
+            print(name, json.dumps(results[name], indent=2))
+            if given.json:
+                given.json.write_text(json.dumps(results | {"machine": machine()}, indent=2) + "\n")
 
 
-def bench(data: Path, direction: str, minutes: float, to: Path) -> dict[str, object]:
-    source, target = direction.split("-")
-    for event in regard.training(
-        "translate", to=to, settings={"stop": {"minutes": minutes}},
-        source=data / f"train.{source}", target=data / f"train.{target}",
-        valid_source=data / f"val.{source}", valid_target=data / f"val.{target}",
-    ):  # fmt: skip
-        if isinstance(event, Scored):
+def bench(name: str, data: Path, to: Path, layout: Settings, until: float | None) -> dict[str, Any]:
+    part = PARTS[name]
+    files, test = tatoeba_files(data, to) if part["corpus"] == TATOEBA else multi30k_files(data, part)
+    settings = merge(part["settings"], layout)
+    if until:
+        settings = merge(settings, {"stop": {"minutes": until}})
+    estimates, finished, plan = train(to, settings, files)
+    model = regard.load(to)
+    options = {"tokenize": part.get("tokenize", "13a")}
+    greedy, best = (model.evaluate(**test, beam=beam, **options) for beam in (1, 5))
+    log = [json.loads(line) for line in (to / "run" / "metrics.jsonl").read_text().splitlines()]
+    curve = [
+        [round(entry["seconds"] / 60, 2), entry["step"], round(entry["bleu"], 2)] for entry in log if "bleu" in entry
+    ]
+    speeds = [entry["tokens_per_second"] for entry in log if "rate" in entry]
+    return {
+        "test_bleu_beam_5": round(best["bleu"], 2),
+        "test_chrf_beam_5": round(best["chrf"], 2),
+        "test_bleu_greedy": round(greedy["bleu"], 2),
+        "signature": best["signature"],
+        "chrf_signature": best["chrf_signature"],
+        "minutes": round(finished.seconds / 60, 2),
+        "steps": finished.step,
+        "ended": finished.reason,
+        "weights": plan.weights,
+        "planned_minutes": plan.left and round(plan.left / 60, 1),
+        "planned_memory_mb": round(plan.measured["memory"] / 2**20),
+        "workers": plan.config.workers,
+        "threads": plan.config.threads,
+        "time_left_said_over_true": estimates,
+        "tokens_per_second_median": round(statistics.median(speeds)),
+        "curve_minutes_step_valid_bleu": curve,
+    }
+
+
+def train(to: Path, settings: Settings, files: dict[str, Path]) -> tuple[dict[str, float], Finished, Plan]:
+    """Trains, and compares what was said of the time left with what it then was, at each tenth of the sitting."""
+    said: list[tuple[float, float]] = []  # (seconds so far, seconds left as told)
+    seconds = 0.0
+    for event in regard.training("translate", to=to, settings=settings, **files):
+        if isinstance(event, Plan):
+            plan = event
+        elif isinstance(event, Progress):
+            seconds += event.seconds
+            if event.left is not None:
+                said.append((seconds, event.left))
+        elif isinstance(event, Scored):
+            seconds += event.seconds
             print(f"step {event.step}: BLEU {event.scores['bleu']:.2f}", flush=True)
         elif isinstance(event, Finished):
             finished = event
-    # From the run's own log, so that a bench that was interrupted tells of all its sittings.
-    log = [json.loads(line) for line in (to / "run" / "metrics.jsonl").read_text().splitlines()]
-    curve = [
-        {"minutes": round(entry["seconds"] / 60, 2), "step": entry["step"], "valid_bleu": round(entry["bleu"], 2)}
-        for entry in log
-        if "bleu" in entry
-    ]
-    speeds = [entry["tokens_per_second"] for entry in log if "rate" in entry]
-    memory = peak_memory_mb()
-    model = regard.load(to)
-    files = {"source": data / f"test_2016_flickr.{source}", "target": data / f"test_2016_flickr.{target}"}
-    greedy, best = (model.evaluate(beam=beam, **files) for beam in (1, 4))
-    weights = sum(parameter.numel() for parameter in model.model.parameters())
-    return {
-        "test_bleu_beam_4": round(best["bleu"], 2),
-        "test_chrf_beam_4": round(best["chrf"], 2),
-        "test_bleu_greedy": round(greedy["bleu"], 2),
-        "signature": best["signature"],
-        "direction": direction,
-        "minutes": round(finished.seconds / 60, 2),
-        "steps": finished.step,
-        "weights": weights,
-        "tokens_per_second_median": round(statistics.median(speeds)),
-        "peak_memory_mb": round(memory),
-        "curve": curve,
-    }
+    tenths = [next(((at, left) for at, left in said if at >= share / 10 * seconds), None) for share in (1, 3, 5, 7, 9)]
+    ratios = {}
+    for share, found in zip((1, 3, 5, 7, 9), tenths, strict=True):
+        if found:
+            ratios[f"{share}0 %"] = round(found[1] / (seconds - found[0]), 3)
+    return ratios, finished, plan
+
+
+def multi30k_files(data: Path, part: dict[str, Any]) -> tuple[dict[str, Path], dict[str, Path]]:
+    sides = dict(zip(("source", "target"), part["direction"].split("-"), strict=True))
+
+    def named(piece: str) -> dict[str, Path]:
+        return {
+            side: data / MULTI30K / f"{piece}.{part.get('suffix', '')}{language}" for side, language in sides.items()
+        }
+
+    valid = {f"valid_{side}": path for side, path in named("val").items()}
+    return named("train") | valid, named("test_2016_flickr")
+
+
+def tatoeba_files(data: Path, to: Path) -> tuple[dict[str, Path], dict[str, Path]]:
+    """The first pairs of the shuffled file to learn from; the next whose English is not among them to test on."""
+    lines = (data / TATOEBA / "deu-eng.tsv").read_text(encoding="utf-8").splitlines()
+    random.Random(1).shuffle(lines)
+    train, rest = lines[:TATOEBA_PAIRS], lines[TATOEBA_PAIRS:]
+    known = {line.split("\t")[0] for line in train}
+    test = [line for line in rest if line.split("\t")[0] not in known][:TATOEBA_TEST]
+    paths = {name: to.with_name(f"{to.name}.{name}.tsv") for name in ("train", "test")}
+    for name, part in (("train", train), ("test", test)):
+        paths[name].parent.mkdir(parents=True, exist_ok=True)
+        paths[name].write_text("\n".join(part) + "\n", encoding="utf-8")
+    return {"source": paths["train"]}, {"source": paths["test"]}
 
 
 if __name__ == "__main__":

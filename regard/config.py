@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from regard.errors import ConfigError
 
@@ -63,8 +63,8 @@ class ModelConfig(_Settings):
 class TrainConfig(_Settings):
     """How weights are made better. Schedules depend on the step alone."""
 
-    tokens_per_batch: int = Field(2048, ge=16)  # source and target together, padding included
-    accumulate: int = Field(1, ge=1)  # batches per update
+    tokens_per_batch: int = Field(2048, ge=16)  # of one update; source and target together, padding included
+    parts: int | None = Field(None, ge=1)  # that a batch is computed in, shared out among workers; None: one for each
     rate: float | None = Field(None, gt=0)  # the peak of the schedule; None: by the model's width
     warmup: int = Field(400, ge=1)  # updates until the peak
     schedule: Literal["inverse-sqrt", "constant", "linear"] = "inverse-sqrt"  # after the warm-up
@@ -74,7 +74,6 @@ class TrainConfig(_Settings):
     clip: float = Field(1.0, gt=0)  # largest norm of a gradient
     weight_decay: float = Field(0.0, ge=0)
     average: int = Field(5, ge=1)  # checkpoints that are averaged into the model
-    patience: int = Field(8, ge=1)  # validations without a better score before the run ends by itself
     valid_every: int | None = Field(None, ge=1)  # updates between validations; None: rarer as the run gets longer
     held_out: int | None = Field(None, ge=1)  # examples split off for validation when none are given
     hidden: float = Field(0.15, gt=0, lt=1)  # of a filler: share of the tokens that are hidden
@@ -82,6 +81,10 @@ class TrainConfig(_Settings):
     empty: float = Field(0.1, ge=0, lt=1)  # of an answerer: empty sentences put in at random, per sentence
     linear_start: int = Field(0, ge=0)  # of an answerer: epochs in which its attention goes without softmax
     questions_per_batch: int = Field(32, ge=1)  # of an answerer
+
+    def share(self, amount: int) -> int:
+        """What of this amount falls on one part of a batch; one at least."""
+        return max(1, -(-amount // (self.parts or 1)))
 
     @model_validator(mode="after")
     def _linear_has_a_horizon(self) -> Self:
@@ -94,11 +97,12 @@ class TrainConfig(_Settings):
 
 
 class StopConfig(_Settings):
-    """When a run is over; the first that is reached. None of them: when it gets no better."""
+    """When a run is over; the first that is reached. Whoever says one of them says all of them."""
 
     minutes: float | None = Field(None, gt=0)
     epochs: int | None = Field(None, ge=1)
     steps: int | None = Field(None, ge=1)
+    patience: int | None = Field(None, ge=1)  # validations in a row without a better score
 
 
 class RunConfig(_Settings):
@@ -108,13 +112,21 @@ class RunConfig(_Settings):
     size: Size | None = None
     seed: int = Field(1, ge=0, lt=2**31)
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    threads: int | None = Field(None, ge=1)  # of one process; None: one per core
+    workers: int | None = Field(None, ge=1)  # processes that train together; None: measured
+    threads: int | None = Field(None, ge=1)  # of one process; None: measured
+    shard: bool | None = None  # whether each worker holds a part of the weights (FSDP); None: if one cannot hold all
+    precision: Literal["float32", "bfloat16"] | None = None  # of products; None: bfloat16 on a GPU, else float32
     source_language: str | None = None
     target_language: str | None = None
     text: TextConfig = TextConfig()
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()
     stop: StopConfig = StopConfig()
+
+    @field_validator("workers", mode="before")
+    @classmethod
+    def _auto_is_measured(cls, workers: Any) -> Any:
+        return None if workers == "auto" else workers
 
 
 Settings = dict[str, Any]  # the same tree as RunConfig, with only what somebody set

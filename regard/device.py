@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,6 +20,34 @@ def choose_device(name: str) -> torch.device:
         usable = ", ".join(kind for kind, there in present.items() if there)
         raise ConfigError(f"device={name} was asked for, but this machine has {usable}; leave --device out to choose")
     return torch.device(name)
+
+
+def is_out_of_memory(problem: BaseException) -> bool:
+    """Whether an operation failed for want of memory, on any device."""
+    said = str(problem)
+    return (
+        isinstance(problem, torch.OutOfMemoryError | MemoryError)
+        or "allocate memory" in said
+        or "not enough memory" in said
+    )
+
+
+def memory_of(device: torch.device) -> int:
+    """Bytes of memory the device has in all."""
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):  # a system that does not tell
+        return 8 * 2**30
+
+
+def peak_memory() -> int:
+    """Bytes that this process held at most so far."""
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def count_cores() -> int:

@@ -7,8 +7,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
+from regard.config import RunConfig
 from regard.run import training
-from regard.session import Finished, Plan
+from regard.run.plan import Plan
+from regard.run.session import Finished
 from regard.tasks import TASKS
 from regard.tasks.card import describe_shape
 from regard.trainer.loop import Progress as Step
@@ -44,12 +46,13 @@ class Report:
         self.step = 0
         self.finished: Finished | None = None
         self._plan: Plan | None = None
+        self._pieces = 1
         self._seconds = 0.0
         self._loss = self._speed = 0.0
         self._newest_score = ""
         columns = (TextColumn("{task.fields[line]}"), BarColumn(), _TimeLeft())
         self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("training", total=None, line="")
+        self._task = self._bar.add_task("training", total=None, line="", left=None)
 
     def say(self, message: str) -> None:
         """A line above the live one."""
@@ -80,24 +83,34 @@ class Report:
         self.step = plan.step
         config = plan.config
         shape = describe_shape(config.model.model_dump(), TASKS[config.task].shape)
-        self.say(f"{plan.weights / 1e6:.2f} M weights ({shape}); {config.device}, {config.threads} threads")
-        counts = f"{plan.examples} {plan.unit} to learn from, {plan.held_out} held out"
-        self.say(f"{counts}; {plan.batches_per_epoch} batches per epoch")
+        self.say(f"{plan.weights / 1e6:.2f} M weights ({shape}); {_layout(config)}")
+        self.say(f"{plan.examples} {plan.unit} to learn from, {plan.held_out} held out")
+        end = "until it gets no better" if plan.left is None else f"~{_duration(plan.left)} to finish"
+        memory = f"{plan.measured['memory'] / 1e9:.1f} GB"
+        self.say(f"~{_duration(plan.seconds_per_epoch)} per epoch, {end}, {memory}")
         for left_out in plan.left_out:
             self.say(f"Left out {left_out.count} {plan.unit}: {left_out.reason} (such as {left_out.example})")
         if plan.step:
             self.say(f"Going on from step {plan.step}")
+        if plan.note:
+            self.say(plan.note)
         self._bar.start()
 
     def _show_step(self, event: Step) -> None:
         self.step = event.step
         self._seconds += event.seconds
+        if event.pieces > self._pieces:
+            self.say(f"step {event.step}: out of memory, so each batch is now computed in {event.pieces} pieces")
+            self._pieces = event.pieces
+        if event.is_skipped:
+            self.say(f"step {event.step}: skipped, its loss is {event.loss:.4g}; the weights are as before")
+            return
         share = 0.1 if self._loss else 1.0  # smoothed for the eye
         self._loss += share * (event.loss - self._loss)
         self._speed += share * (event.tokens / event.seconds - self._speed)
         line = f"step {event.step}  loss {self._loss:.3f}{self._newest_score}  {self._speed:.0f} tokens/s"
         done, total = self._progress()
-        self._bar.update(self._task, line=line, completed=done, total=total)
+        self._bar.update(self._task, line=line, completed=done, total=total, left=event.left)
 
     def _show_score(self, event: Scored) -> None:
         self._seconds += event.seconds
@@ -121,9 +134,26 @@ class Report:
 
 class _TimeLeft(ProgressColumn):
     def render(self, task: Task) -> Text:
-        """At the pace of this sitting so far."""
-        seconds = task.time_remaining
+        """As the run reckons it."""
+        seconds = task.fields["left"]
         return Text("" if seconds is None else f"{int(seconds // 60)}:{int(seconds % 60):02} left")
+
+
+def _layout(config: RunConfig) -> str:
+    threads = f"{config.threads} thread{'s' if config.threads != 1 else ''}"
+    if config.workers == 1:
+        return f"{config.device}, {threads}"
+    return f"{config.device}, {config.workers} workers with {threads} each{', sharded' if config.shard else ''}"
+
+
+def _duration(seconds: float) -> str:
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.1f} h"
+    )
 
 
 def describe(about: dict[str, Any], size: int) -> str:

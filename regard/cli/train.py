@@ -26,6 +26,9 @@ def _run_options(
     steps: Annotated[int | None, typer.Option(help="Train this many updates.")] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed, another run.")] = None,
     device: Annotated[Literal["auto", "cpu", "cuda", "mps"] | None, typer.Option(help="Where to compute.")] = None,
+    workers: Annotated[
+        str | None, typer.Option(help="Processes that train together: a number, or auto to measure.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file of settings.")] = None,
     assignments: Annotated[list[str], typer.Option("--set", help="One setting, section.key=value; repeatable.")] = [],  # noqa: B006
     fresh: Annotated[
@@ -33,7 +36,7 @@ def _run_options(
     ] = False,
 ) -> dict[str, Any]:
     """What every training can be told: settings, and whether to start over."""
-    flags = {"size": size, "seed": seed, "device": device}
+    flags = {"size": size, "seed": seed, "device": device, "workers": workers}
     stop = {"minutes": minutes, "epochs": epochs, "steps": steps}
     return {"settings": collect(config, assignments, **flags, stop=stop), "fresh": fresh}
 

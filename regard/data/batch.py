@@ -1,36 +1,73 @@
 """What a model is trained on in one go."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class Batch:
+    """Rows of examples: every tensor has one row for each of them."""
+
+    tokens: int  # that are not padding
+
+    def to(self, device: torch.device) -> Self:
+        """The same batch on a device."""
+        return self._with_each(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pinned(self) -> Self:
+        """The same batch in memory that a GPU can fetch from while it computes."""
+        return self._with_each(lambda tensor: tensor.pin_memory())
+
+    def split(self, pieces: int) -> list[Self]:
+        """The same rows in this many smaller batches, or one a row if there are fewer rows."""
+        rows = len(next(iter(self._tensors().values())))
+        pieces = min(pieces, rows)
+        cuts = [rows * number // pieces for number in range(pieces + 1)]
+        return [self._rows(slice(*cut), self.tokens * (cut[1] - cut[0]) // rows) for cut in pairwise(cuts)]
+
+    def _rows(self, rows: slice, tokens: int) -> Self:
+        return replace(self._with_each(lambda tensor: tensor[rows]), tokens=tokens)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in named.items() if isinstance(value, Tensor)}
+
+    def _with_each(self, change: Callable[[Tensor], Tensor]) -> Self:
+        changed: dict[str, Any] = {name: change(tensor) for name, tensor in self._tensors().items()}
+        return replace(self, **changed)
+
+
+@dataclass(frozen=True)
+class PairBatch(Batch):
     """Texts and their translations, as rows of ids."""
 
     source: Tensor  # (B, S) padded
     target: Tensor  # (B, T) what the decoder reads: start, then all but the last token of `labels`
     labels: Tensor  # (B, T) what it should say at each place, the end included; padded
-    tokens: int  # source and target tokens that are not padding
 
-    def to(self, device: torch.device) -> "PairBatch":
-        """The same batch on a device."""
-        if device.type == self.source.device.type:
-            return self
-        source, target, labels = (t.to(device, non_blocking=True) for t in (self.source, self.target, self.labels))
-        return PairBatch(source, target, labels, self.tokens)
+    @property
+    def sample(self) -> Tensor:
+        """The ids of one text of it."""
+        return self.source[0]
 
 
 @dataclass(frozen=True)
-class TextBatch:
+class TextBatch(Batch):
     """Rows of text, and what should be said where: what follows (write), or what was hidden (fill)."""
 
     ids: Tensor  # (B, T) what the model reads; padded
     labels: Tensor  # (B, T) what it should say
     is_label: Tensor | None  # (B, T) at which places; None: at all of them
-    tokens: int  # that are not padding
+
+    @property
+    def sample(self) -> Tensor:
+        """The ids of one text of it."""
+        return self.ids[0]
 
     def label_places(self) -> tuple[Tensor, Tensor]:
         """Where something should be said, as places (B, N) and whether each is real: rows have unequal numbers."""
@@ -39,30 +76,18 @@ class TextBatch:
         places = self.is_label.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]  # (B, N)
         return places, self.is_label.gather(1, places)
 
-    def to(self, device: torch.device) -> "TextBatch":
-        """The same batch on a device."""
-        if device.type == self.ids.device.type:
-            return self
-        ids, labels = (t.to(device, non_blocking=True) for t in (self.ids, self.labels))
-        is_label = None if self.is_label is None else self.is_label.to(device, non_blocking=True)
-        return TextBatch(ids, labels, is_label, self.tokens)
-
 
 @dataclass(frozen=True)
-class StoryBatch:
+class StoryBatch(Batch):
     """Stories, a question about each, and its answer."""
 
     sentences: Tensor  # (B, M, L) words, oldest sentence first; padded with empty sentences
     ages: Tensor  # (B, M) how many sentences ago; the newest has the smallest
     questions: Tensor  # (B, Q) padded
     answers: Tensor  # (B,)
-    tokens: int  # words that are not padding
     is_linear: bool = False  # whether attention is to go without softmax
 
-    def to(self, device: torch.device) -> "StoryBatch":
-        """The same batch on a device."""
-        if device.type == self.sentences.device.type:
-            return self
-        parts = self.sentences, self.ages, self.questions, self.answers
-        sentences, ages, questions, answers = (t.to(device, non_blocking=True) for t in parts)
-        return StoryBatch(sentences, ages, questions, answers, self.tokens, self.is_linear)
+    @property
+    def sample(self) -> Tensor:
+        """The ids of one text of it."""
+        return self.questions[0]

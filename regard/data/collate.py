@@ -16,14 +16,14 @@ def collate_pairs(sources: TokenLists, targets: TokenLists, indexes: Tensor, pad
     start = torch.full((len(indexes), 1), pad_id)  # (B, 1)
     target = torch.cat([start, labels[:, :-1]], dim=1)  # (B, T)
     tokens = int((source != pad_id).sum() + (labels != pad_id).sum())
-    return PairBatch(source, target, labels, tokens)
+    return PairBatch(tokens, source, target, labels)
 
 
 def collate_blocks(stream: Tensor, starts: Tensor, length: int) -> TextBatch:
     """Blocks of a stream of ids (N,), each read from its start (B,): every place predicts the next."""
     places = starts[:, None] + torch.arange(length + 1)  # (B, T + 1)
     rows = stream[places].long()  # (B, T + 1)
-    return TextBatch(rows[:, :-1].contiguous(), rows[:, 1:].contiguous(), None, len(starts) * length)
+    return TextBatch(len(starts) * length, rows[:, :-1].contiguous(), rows[:, 1:].contiguous(), None)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def collate_hidden(texts: TokenLists, indexes: Tensor, pad_id: int, hiding: Hidi
     """The texts at these indexes with some tokens hidden; which ones is a function of the seed."""
     rows = texts.pad(indexes, pad_id)  # (B, T)
     read, is_hidden = hiding(rows, torch.Generator().manual_seed(seed))
-    return TextBatch(read, rows, is_hidden, int((rows != pad_id).sum()))
+    return TextBatch(int((rows != pad_id).sum()), read, rows, is_hidden)
 
 
 def collate_stories(
@@ -82,4 +82,4 @@ def collate_stories(
     questions = stories.questions.pad(indexes, pad_id)  # (B, Q)
     tokens = int((sentences != pad_id).sum() + (questions != pad_id).sum())
     ages = (passed - 1).clamp(min=0)
-    return StoryBatch(sentences, ages, questions, stories.answers[indexes], tokens, is_linear)
+    return StoryBatch(tokens, sentences, ages, questions, stories.answers[indexes], is_linear)

@@ -6,7 +6,8 @@ which order the batches come: order = f(seed, epoch).
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -14,13 +15,37 @@ from torch import Tensor
 from regard.device import derive_seed
 
 GRAIN = 2  # lengths of the shorter side are told apart this coarsely, so that neighbours can change
+CHUNK = 100_000  # examples whose lengths are Python numbers at one time
 
 
-class Loader:
+class Order(ABC):
+    """Batches of numbers, epoch after epoch without end."""
+
+    def __init__(self) -> None:
+        self._epoch: tuple[int, list[Tensor]] | None = None  # the one asked for last
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Batches per epoch."""
+
+    @abstractmethod
+    def epoch(self, number: int) -> list[Tensor]:
+        """All batches of an epoch, each a tensor (B,)."""
+
+    def at(self, position: int) -> Tensor:
+        """The batch at this position, (B,)."""
+        number, place = divmod(position, len(self))
+        if self._epoch is None or self._epoch[0] != number:
+            self._epoch = number, self.epoch(number)
+        return self._epoch[1][place]
+
+
+class Loader(Order):
     """Batches of indexes, filled up to a budget of tokens with examples of like length."""
 
     def __init__(self, lengths: Sequence[Tensor], tokens_per_batch: int, seed: int) -> None:
         """lengths: per side of an example, (n,)."""
+        super().__init__()
         sides = torch.stack(list(lengths))  # (sides, n)
         longest, shortest = sides.amax(0), sides.amin(0) // GRAIN * GRAIN
         self._key = longest * (int(longest.max()) + 1) + shortest  # (n,) examples of one key may swap places
@@ -40,16 +65,13 @@ class Loader:
         batches = [order[start:end] for start, end in zip(self._cuts, self._cuts[1:], strict=False)]
         return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
 
-    def batches(self, position: int) -> Iterator[Tensor]:
-        """Batches without end, from this position on."""
-        return _from(self, position)
 
-
-class Blocks:
+class Blocks(Order):
     """Blocks of one stream of tokens: each epoch cuts it at other places, and takes the blocks in another order."""
 
     def __init__(self, tokens: int, length: int, rows: int, seed: int) -> None:
         """tokens: of the stream; length: of a block, which must fit once with the token after it."""
+        super().__init__()
         assert tokens > length, "the stream is shorter than a block"
         self._tokens, self._length, self._rows, self._seed = tokens, length, rows, seed
         self._slack = min(length, tokens - length)  # how far the first cut may move, so that a block is left
@@ -66,24 +88,15 @@ class Blocks:
         starts = first + self._length * torch.randperm(self._count, generator=generator)
         return list(starts.split(self._rows))
 
-    def batches(self, position: int) -> Iterator[Tensor]:
-        """Batches without end, from this position on."""
-        return _from(self, position)
-
-
-def _from(epochs: "Loader | Blocks", position: int) -> Iterator[Tensor]:
-    number, skip = divmod(position, len(epochs))
-    while True:
-        yield from epochs.epoch(number)[skip:]
-        number, skip = number + 1, 0
-
 
 def _cut(sides: Tensor, tokens_per_batch: int) -> list[int]:
     """Where batches begin in examples sorted by length, so that rows x longest of each side fits the budget."""
-    cuts, widths = [0], [0] * len(sides)
-    for index, lengths in enumerate(sides.T.tolist()):
-        widths = [max(pair) for pair in zip(widths, lengths, strict=True)]
-        if index > cuts[-1] and (index + 1 - cuts[-1]) * sum(widths) > tokens_per_batch:
-            cuts.append(index)
-            widths = lengths
+    cuts, widths, index = [0], [0] * len(sides), 0
+    for chunk in sides.T.split(CHUNK):
+        for lengths in chunk.tolist():
+            widths = [max(pair) for pair in zip(widths, lengths, strict=True)]
+            if index > cuts[-1] and (index + 1 - cuts[-1]) * sum(widths) > tokens_per_batch:
+                cuts.append(index)
+                widths = lengths
+            index += 1
     return [*cuts, sides.shape[1]]

@@ -1,7 +1,7 @@
 """Many lists of ids in one flat tensor: four bytes a token, however many lists there are."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -18,12 +18,19 @@ class TokenLists:
     @classmethod
     def of(cls, lists: Iterable[list[int]]) -> "TokenLists":
         """Packs the lists; what they were is only kept here."""
-        flat, starts = array("i"), array("q", [0])
+        packer = Packer()
         for ids in lists:
-            flat.extend(ids)
-            starts.append(len(flat))
-        packed = torch.frombuffer(flat, dtype=torch.int32) if flat else torch.empty(0, dtype=torch.int32)
-        return cls(packed, torch.frombuffer(starts, dtype=torch.int64))
+            packer.add(ids)
+        return packer.pack()
+
+    @classmethod
+    def named(cls, name: str, tensors: Mapping[str, Tensor]) -> "TokenLists":
+        """The lists that went by this name when they were kept."""
+        return cls(tensors[f"{name}.flat"], tensors[f"{name}.starts"])
+
+    def kept(self, name: str) -> dict[str, Tensor]:
+        """Their tensors, by names to keep them under."""
+        return {f"{name}.flat": self.flat, f"{name}.starts": self.starts}
 
     @property
     def lengths(self) -> Tensor:
@@ -47,13 +54,41 @@ class TokenLists:
         return rows
 
 
+class Packer:
+    """Packs lists of ids one by one, as they come."""
+
+    def __init__(self) -> None:
+        self._flat, self._starts = array("i"), array("q", [0])
+
+    def add(self, ids: list[int]) -> None:
+        """One list more."""
+        self._flat.extend(ids)
+        self._starts.append(len(self._flat))
+
+    def pack(self) -> TokenLists:
+        """All that were added."""
+        flat = torch.frombuffer(self._flat, dtype=torch.int32) if self._flat else torch.empty(0, dtype=torch.int32)
+        return TokenLists(flat, torch.frombuffer(self._starts, dtype=torch.int64))
+
+
 @dataclass(frozen=True)
 class EncodedPairs:
-    """Texts and their translations as ids, and as they were."""
+    """Texts and their translations as ids."""
 
     sources: TokenLists
     targets: TokenLists
-    texts: list[tuple[str, str]]
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, Tensor]) -> "EncodedPairs":
+        """From the tensors they were kept as."""
+        return cls(TokenLists.named("source", tensors), TokenLists.named("target", tensors))
+
+    def kept(self) -> dict[str, Tensor]:
+        """As named tensors."""
+        return self.sources.kept("source") | self.targets.kept("target")
+
+    def __len__(self) -> int:
+        return len(self.sources)
 
 
 @dataclass(frozen=True)
@@ -64,6 +99,17 @@ class EncodedStories:
     tales: TokenLists  # of each question, the numbers of its sentences, oldest first
     questions: TokenLists
     answers: Tensor  # (questions,)
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, Tensor]) -> "EncodedStories":
+        """From the tensors they were kept as."""
+        tales, questions = (TokenLists.named(name, tensors) for name in ("tale", "question"))
+        return cls(tensors["table"], tales, questions, tensors["answers"])
+
+    def kept(self) -> dict[str, Tensor]:
+        """As named tensors."""
+        lists = self.tales.kept("tale") | self.questions.kept("question")
+        return lists | {"table": self.table, "answers": self.answers}
 
     def __len__(self) -> int:
         return len(self.answers)

@@ -7,16 +7,15 @@ Using a trained answerer is in `use/answerer.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
 from regard.errors import ConfigError
 from regard.folder import Content
-from regard.tasks.task import Check, Corpus, Prepared, Task, encode_json, name_files, weights_file
-from regard.text.corpus import fingerprint
+from regard.tasks.task import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+from regard.tasks.texts import Paths, gather_texts, read_corpus
 from regard.text.running import TextFiles
 from regard.text.stories import Story, hold_out_stories, read_stories
 from regard.text.tokenizer import Tokenizer
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.data.batch import StoryBatch
+    from regard.data.tokens import EncodedStories
 
 
 KINDS: dict[str, Settings] = {
@@ -52,23 +52,18 @@ SIZES: dict[str, Settings] = {
 LENGTHS = {"memory": ("tiny", 120, 0), "transformer": ("small", 20, 3000)}
 
 
-def gather(
-    stories: str | Path | list[str | Path], *, valid: str | Path | list[str | Path] | None = None
-) -> tuple[TextFiles, TextFiles | None]:
+def gather(stories: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
     """The files to learn from, and to validate on if they are given."""
-    return TextFiles.of(stories), TextFiles.of(valid) if valid else None
+    return gather_texts(stories, valid)
 
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
     """All questions; without stories to validate on, some are held out, the same every time."""
-    stories = read_stories(files.paths)
-    roles = {f"stories_{number}": path for number, path in enumerate(files.paths, start=1)}
-    if valid_files is not None:
-        valid = read_stories(valid_files.paths)
-        roles |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
-    else:
-        stories, valid = hold_out_stories(stories, config.train.held_out or max(1, len(stories) // 20), config.seed)
-    return Corpus(stories, valid, [], {role: fingerprint(path) for role, path in roles.items()}, name_files(roles))
+
+    def split(stories: list[Story]) -> tuple[list[Story], list[Story]]:
+        return hold_out_stories(stories, config.train.held_out or max(1, len(stories) // 20), config.seed)
+
+    return read_corpus("stories", files, valid_files, lambda files: read_stories(files.paths), split)
 
 
 def defaults(corpus: Corpus, kind: str) -> Settings:
@@ -93,41 +88,56 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     return learn_words(sorted(texts), (said_answer(story) for story in corpus.train))
 
 
-def prepare(corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Prepared:
+def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+    """Stories as ids, of long ones the newest sentences."""
+    if config.train.linear_start and config.model.kind != "memory":
+        raise ConfigError(f"train.linear_start={config.train.linear_start} is for model.kind=memory; leave it out")
+    return Encoded(_encode(stories, tokenizer, config, check).kept())
+
+
+def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
     """Questions in batches by chance; empty sentences are put in at other places each time a story comes."""
     import torch
 
     from regard.data.collate import collate_stories
     from regard.data.loader import Loader
+    from regard.data.tokens import EncodedStories
     from regard.device import derive_seed
 
-    if config.train.linear_start and config.model.kind != "memory":
-        raise ConfigError(f"train.linear_start={config.train.linear_start} is for model.kind=memory; leave it out")
-    most, pad_id = most_sentences(config.model), tokenizer.pad_id
-    train, valid = (encode_stories(_newest(part, most), tokenizer, check) for part in (corpus.train, corpus.valid))
-    loader = Loader([torch.ones(len(train), dtype=torch.int64)], config.train.questions_per_batch, config.seed)
+    stories, pad_id = EncodedStories.of(tensors), tokenizer.pad_id
+    rows = config.train.share(config.train.questions_per_batch)
+    loader = Loader([torch.ones(len(stories), dtype=torch.int64)], rows, config.seed)
     linear = config.train.linear_start * len(loader)
 
-    def batches(position: int) -> Iterator[StoryBatch]:
-        for number, indexes in enumerate(loader.batches(position), start=position):
-            seed = derive_seed(config.seed, "empty", number)
-            yield collate_stories(
-                train, indexes, pad_id, empty=config.train.empty, seed=seed, is_linear=number < linear
-            )
+    def batch(position: int) -> StoryBatch:
+        seed, indexes = derive_seed(config.seed, "empty", position), loader.at(position)
+        is_linear = position < linear
+        return collate_stories(stories, indexes, pad_id, empty=config.train.empty, seed=seed, is_linear=is_linear)
 
-    parts = [list(story_batches(part, pad_id)) for part in (train, valid)]
+    whole = list(story_batches(stories, pad_id))
     facts = {
-        "questions": len(train),
-        "held_out_questions": len(valid),
-        "tokens": sum(batch.tokens for batch in parts[0]),
-        "longest_story": max(len(story.sentences) for story in corpus.train),
+        "questions": len(stories),
+        "tokens": sum(batch.tokens for batch in whole),
+        "longest_story": int(stories.tales.lengths.max()),
     }
-    signature = f"{len(valid)} held-out questions"
-    return Prepared(batches, len(loader), _Judge(*parts).score, signature, [], facts)
+    return Feed(batch, len(loader), facts, whole)
+
+
+def judge(stories: list[Story], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+    """Scores on all given questions, those it learns from and those held out."""
+    valid = list(story_batches(_encode(stories, tokenizer, config, check), tokenizer.pad_id))
+    signature = f"{len(stories)} held-out questions"
+    return Judge(_Answers(feed.whole, valid).score, signature, {"held_out_questions": len(stories)})
+
+
+def _encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> EncodedStories:
+    most = most_sentences(config.model)
+    newest = [Story(story.sentences[-most:], story.question, story.answer) for story in stories]
+    return encode_stories(newest, tokenizer, check)
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _Answers:
     """Chooses among networks that are trained side by side, and among moments, by the error on all given questions.
 
     Those it learns from are many and those held out are few; together they tell luck from skill best.
@@ -185,10 +195,6 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
-def _newest(stories: list[Story], most: int) -> list[Story]:
-    return [Story(story.sentences[-most:], story.question, story.answer) for story in stories]
-
-
 ANSWER = Task(
     name="answer",
     unit="questions",
@@ -199,7 +205,9 @@ ANSWER = Task(
     read=read,
     defaults=defaults,
     learn=learn,
-    prepare=prepare,
+    encode=encode,
+    feed=feed,
+    judge=judge,
     build=build,
     loss=loss,
     pack=pack,

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig, RunConfig, Settings
 from regard.errors import ConfigError, CorpusError
 from regard.folder import Content
-from regard.tasks.task import TRANSFORMER, Check, Corpus, Prepared, Task, encode_json, name_files, weights_file
-from regard.text.corpus import fingerprint
+from regard.tasks.table import choose, count_words
+from regard.tasks.task import TRANSFORMER, Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+from regard.tasks.texts import Paths, gather_texts, read_corpus
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
-from regard.text.vocabulary import choose_vocab_size, learn_masked, learn_wordpieces
+from regard.text.vocabulary import learn_masked, learn_wordpieces
 from regard.use.filler import MASK, Filler
 from regard.use.hidden import encode_texts, hidden_batches, make_hiding, read_texts
 
@@ -37,27 +37,19 @@ SIZES: dict[str, Settings] = {
     "big": {"model": {"layers": 24, "width": 1024, "inner": 4096, "heads": 16, "max_positions": 512}},
 }
 
-# Running words below which a size is taken.
-TABLE = ((5_000_000, "tiny"), (200_000_000, "small"), (float("inf"), "base"))
 
-
-def gather(
-    text: str | Path | list[str | Path], *, valid: str | Path | list[str | Path] | None = None
-) -> tuple[TextFiles, TextFiles | None]:
+def gather(text: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
     """The files to learn from, and to validate on if they are given."""
-    return TextFiles.of(text), TextFiles.of(valid) if valid else None
+    return gather_texts(text, valid)
 
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
     """All lines; without text to validate on, some of them are held out, the same every time."""
-    lines = read_texts(files)
-    roles = {f"text_{number}": path for number, path in enumerate(files.paths, start=1)}
-    if valid_files is not None:
-        valid = read_texts(valid_files)
-        roles |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
-    else:
-        lines, valid = hold_out(lines, config.train.held_out or min(2000, max(1, len(lines) // 20)), config.seed)
-    return Corpus(lines, valid, [], {role: fingerprint(path) for role, path in roles.items()}, name_files(roles))
+
+    def split(lines: list[str]) -> tuple[list[str], list[str]]:
+        return hold_out(lines, config.train.held_out or min(2000, max(1, len(lines) // 20)), config.seed)
+
+    return read_corpus("text", files, valid_files, read_texts, split)
 
 
 def hold_out(lines: list[str], count: int, seed: int) -> tuple[list[str], list[str]]:
@@ -72,13 +64,7 @@ def hold_out(lines: list[str], count: int, seed: int) -> tuple[list[str], list[s
 
 def defaults(corpus: Corpus, kind: str) -> Settings:
     """Shape and vocabulary by the size of the text in running words."""
-    words = sum(max(len(line.split()), len(line) // 6) for line in corpus.train)
-    size = next(size for limit, size in TABLE if words < limit)
-    return {
-        "size": size,
-        "text": {"tokenizer": "wordpiece", "vocab_size": choose_vocab_size(words)},
-        "train": {"smoothing": 0.0},
-    }
+    return choose("fill", count_words(corpus.train))
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
@@ -99,21 +85,35 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a filler; choose from wordpiece, bpe")
 
 
-def prepare(corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Prepared:
-    """Lines as ids in batches of like length; other tokens are hidden each time a line comes."""
+def encode(lines: list[str], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+    """Lines as ids; a line too long for the network is cut into parts."""
+    longest = min(config.text.max_length, config.model.max_positions)
+    texts = encode_texts(lines, tokenizer, longest, check)
+    return Encoded(texts.kept("text") | {"lines": texts.starts.new_tensor([len(lines)])})
+
+
+def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+    """Batches of lines of like length; other tokens are hidden each time a line comes."""
     from regard.data.collate import collate_hidden
     from regard.data.loader import Loader
+    from regard.data.tokens import TokenLists
     from regard.device import derive_seed
 
-    longest = min(config.text.max_length, config.model.max_positions)
-    texts, valid = (encode_texts(lines, tokenizer, longest, check) for lines in (corpus.train, corpus.valid))
-    loader = Loader([texts.lengths], config.train.tokens_per_batch, config.seed)
+    texts = TokenLists.named("text", tensors)
+    loader = Loader([texts.lengths], config.train.share(config.train.tokens_per_batch), config.seed)
     hiding = make_hiding(tokenizer, config.train.hidden, config.train.whole_words)
 
-    def batches(position: int) -> Iterator[TextBatch]:
-        for number, indexes in enumerate(loader.batches(position), start=position):
-            yield collate_hidden(texts, indexes, tokenizer.pad_id, hiding, derive_seed(config.seed, "hide", number))
+    def batch(position: int) -> TextBatch:
+        seed = derive_seed(config.seed, "hide", position)
+        return collate_hidden(texts, loader.at(position), tokenizer.pad_id, hiding, seed)
 
+    return Feed(batch, len(loader), {"lines": int(tensors["lines"]), "tokens": len(texts.flat)})
+
+
+def judge(lines: list[str], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+    """Accuracy on hidden tokens, the same ones every time, and their loss."""
+    valid = encode_texts(lines, tokenizer, min(config.text.max_length, config.model.max_positions), check)
+    hiding = make_hiding(tokenizer, config.train.hidden, config.train.whole_words)
     held_out = list(hidden_batches(valid, tokenizer, hiding))
 
     def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
@@ -122,14 +122,9 @@ def prepare(corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Chec
         accuracy, loss, _ = guess_hidden(model, held_out, check)  # type: ignore[arg-type]
         return {"accuracy": accuracy, "loss": loss}, []
 
-    facts = {
-        "lines": len(corpus.train),
-        "held_out_lines": len(corpus.valid),
-        "tokens": int(texts.lengths.sum()),
-    }
     way = "whole words, " if config.train.whole_words else ""
-    signature = f"{len(corpus.valid)} held-out lines, {config.train.hidden:.0%} hidden, {way}80/10/10, seed 0"
-    return Prepared(batches, len(loader), score, signature, [], facts)
+    signature = f"{len(lines)} held-out lines, {config.train.hidden:.0%} hidden, {way}80/10/10, seed 0"
+    return Judge(score, signature, {"held_out_lines": len(lines)})
 
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
@@ -177,7 +172,9 @@ FILL = Task(
     read=read,
     defaults=defaults,
     learn=learn,
-    prepare=prepare,
+    encode=encode,
+    feed=feed,
+    judge=judge,
     build=build,
     loss=loss,
     pack=pack,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,15 +32,31 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A corpus as a trainer needs it."""
+class Encoded:
+    """Examples as ids: named tensors, to be kept in a file."""
 
-    batches: Callable[[int], Iterator[Any]]  # position -> batches without end from there on
+    tensors: dict[str, Tensor]
+    left_out: list[LeftOut] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Encoded examples as batches, by position: all that a process needs to train."""
+
+    batch: Callable[[int], Any]
     batches_per_epoch: int
+    facts: dict[str, Any]  # what regard.json should tell of the data
+    whole: list[Any] = field(default_factory=list)  # all examples once, where they are few and a judge wants them
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Held-out examples, and how to score with them."""
+
     score: Callable[[nn.Module, Check], tuple[dict[str, float], list[tuple[str, ...]]]]  # scores, samples
     signature: str  # how the scores are measured
-    left_out: list[LeftOut]
-    facts: dict[str, Any]  # what regard.json should tell of the data
+    facts: dict[str, Any]
+    left_out: list[LeftOut] = field(default_factory=list)
     lower_is_better: bool = False  # of the first score, the one training goes by
 
 
@@ -57,7 +73,9 @@ class Task:
     read: Callable[[Any, Any, RunConfig], Corpus]
     defaults: Callable[[Corpus, str], Settings]  # of a kind: what nobody has to set, the size among it
     learn: Callable[[Corpus, RunConfig, Check], Tokenizer]
-    prepare: Callable[[Corpus, Tokenizer, RunConfig, Check], Prepared]
+    encode: Callable[[list[Any], Tokenizer, RunConfig, Check], Encoded]
+    feed: Callable[[dict[str, Tensor], Tokenizer, RunConfig], Feed]  # of what was encoded
+    judge: Callable[[list[Any], Feed, Tokenizer, RunConfig, Check], Judge]  # of the examples held out
     build: Callable[[ModelConfig, Tokenizer], nn.Module]
     loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
     pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder

@@ -8,19 +8,29 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.config import ModelConfig, RunConfig, Settings
+from regard.config import ModelConfig, RunConfig, Settings, merge
 from regard.errors import ConfigError, CorpusError
 from regard.folder import Content
-from regard.generate.settings import Search
-from regard.tasks.task import TRANSFORMER, Check, Corpus, Prepared, Task, encode_json, name_files, weights_file
+from regard.tasks.held_out import HeldOutPairs, real_loss
+from regard.tasks.table import choose, count_words
+from regard.tasks.task import (
+    TRANSFORMER,
+    Check,
+    Corpus,
+    Encoded,
+    Feed,
+    Judge,
+    Task,
+    encode_json,
+    name_files,
+    weights_file,
+)
 from regard.text.corpus import LeftOut, Pair, PairFiles, fingerprint, guess_languages, read_pairs
-from regard.text.score import score_translations
 from regard.text.tokenizer import Tokenizer
-from regard.text.vocabulary import choose_vocab_size, learn_pairs
+from regard.text.vocabulary import learn_pairs
 from regard.use.translator import Translator
 
 if TYPE_CHECKING:
@@ -29,8 +39,6 @@ if TYPE_CHECKING:
     from regard.data.batch import PairBatch
     from regard.data.tokens import EncodedPairs
 
-MOST_TRANSLATED = 500  # pairs; the loss is over all of them
-SAMPLES = 3
 KINDS: dict[str, Settings] = {"transformer": {}}
 
 # The dial. tiny is the shape that did best on 29,000 pairs of captions (Transformer-Tiny, 2.6 M weights);
@@ -111,18 +119,8 @@ def default_held_out(pairs: int) -> int:
 
 def defaults(corpus: Corpus, kind: str) -> Settings:
     """Shape, vocabulary and regularisation by the size of the corpus in running words."""
-    words = sum(max(len(t.split()), len(t) // 6) for pair in corpus.train for t in (pair.source, pair.target))
-    size, dropout = next((size, dropout) for limit, size, dropout in TABLE if words < limit)
-    return {
-        "size": size,
-        **corpus.facts,
-        "text": {"vocab_size": choose_vocab_size(words)},
-        "model": {"dropout": dropout},
-    }
-
-
-# Running words below which a size and a dropout are taken.
-TABLE = ((2_000_000, "tiny", 0.1), (20_000_000, "small", 0.1), (float("inf"), "base", 0.1))
+    words = count_words(text for pair in corpus.train for text in (pair.source, pair.target))
+    return merge(corpus.facts, choose("translate", words))
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
@@ -139,99 +137,65 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     return learn_pairs(texts(), config.text.vocab_size)
 
 
-def prepare(corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Prepared:
-    """Pairs as ids, in batches of like length; pairs with an over-long side are left out and counted."""
+def encode(pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+    """Pairs as ids; those with an over-long side are left out and counted."""
+    encoded, _, left_out = encode_pairs(pairs, tokenizer, config.text.max_length, check)
+    return Encoded(encoded.kept(), left_out)
+
+
+def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+    """Batches of pairs of like length."""
     from regard.data.collate import collate_pairs
     from regard.data.loader import Loader
+    from regard.data.tokens import EncodedPairs
 
-    limit, budget = config.text.max_length, config.train.tokens_per_batch
-    pairs, too_long = encode_pairs(corpus.train, tokenizer, limit, check)
-    valid, too_long_valid = encode_pairs(corpus.valid, tokenizer, limit, check)
-    loader = Loader([pairs.sources.lengths, pairs.targets.lengths], budget, config.seed)
+    pairs = EncodedPairs.of(tensors)
+    lengths = [pairs.sources.lengths, pairs.targets.lengths]
+    loader = Loader(lengths, config.train.share(config.train.tokens_per_batch), config.seed)
 
-    def batches(position: int) -> Iterator[PairBatch]:
-        ids = pairs.sources, pairs.targets
-        return (collate_pairs(*ids, indexes, tokenizer.pad_id) for indexes in loader.batches(position))
+    def batch(position: int) -> PairBatch:
+        return collate_pairs(pairs.sources, pairs.targets, loader.at(position), tokenizer.pad_id)
 
     facts = {
-        "pairs": len(pairs.sources),
-        "held_out_pairs": len(valid.sources),
-        "tokens": int(pairs.sources.lengths.sum() + pairs.targets.lengths.sum()),
-        "longest_source": int(pairs.sources.lengths.max()),
+        "pairs": len(pairs),
+        "tokens": len(pairs.sources.flat) + len(pairs.targets.flat),
+        "longest_source": int(lengths[0].max()),
     }
-    judge = Judge(valid, tokenizer, budget)
-    left_out = [*corpus.left_out, *too_long, *too_long_valid]
-    return Prepared(batches, len(loader), judge.score, judge.signature, left_out, facts)
+    return Feed(batch, len(loader), facts)
+
+
+def judge(pairs: list[Pair], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+    """BLEU, which training goes by, the other scores, and samples."""
+    encoded, kept, left_out = encode_pairs(pairs, tokenizer, config.text.max_length, check)
+    held_out = HeldOutPairs(encoded, kept, tokenizer)
+    return Judge(held_out.score, held_out.signature, {"held_out_pairs": len(encoded)}, left_out)
 
 
 def encode_pairs(
     pairs: list[Pair], tokenizer: Tokenizer, limit: int, check: Check
-) -> tuple[EncodedPairs, list[LeftOut]]:
-    """The pairs whose sides both have at most `limit` tokens, as ids; and those left out."""
-    from regard.data.tokens import EncodedPairs, TokenLists
+) -> tuple[EncodedPairs, list[Pair], list[LeftOut]]:
+    """The pairs whose sides both have at most `limit` tokens, as ids and as they are; and those left out."""
+    from regard.data.tokens import EncodedPairs, Packer
 
-    ids: list[list[list[int]]] = [[], []]  # of the sources, of the targets
+    sources, targets = Packer(), Packer()
+    kept: list[Pair] = []
+    too_long: list[Pair] = []
     for start in range(0, len(pairs), CHUNK):
         check()
-        for side, texts in enumerate(zip(*((p.source, p.target) for p in pairs[start : start + CHUNK]), strict=True)):
-            ids[side] += tokenizer.encode_all(texts)
-    fits = [max(map(len, sides)) <= limit for sides in zip(*ids, strict=True)]
-    if not any(fits):
+        chunk = pairs[start : start + CHUNK]
+        sides = (tokenizer.encode_all([getattr(pair, side) for pair in chunk]) for side in ("source", "target"))
+        for pair, source, target in zip(chunk, *sides, strict=True):
+            if max(len(source), len(target)) > limit:
+                too_long.append(pair)
+                continue
+            sources.add(source)
+            targets.add(target)
+            kept.append(pair)
+    if not kept:
         raise CorpusError(f"every pair has more than {limit} tokens on a side; raise --set text.max_length={2 * limit}")
-    sources, targets = (TokenLists.of(compress(side, fits)) for side in ids)
-    encoded = EncodedPairs(sources, targets, [(pair.source, pair.target) for pair in compress(pairs, fits)])
-    if all(fits):
-        return encoded, []
-    first = pairs[fits.index(False)]
-    return encoded, [LeftOut(f"longer than {limit} tokens", fits.count(False), f"line {first.line}")]
-
-
-class Judge:
-    """Held-out pairs, and how to score with them."""
-
-    def __init__(self, pairs: EncodedPairs, tokenizer: Tokenizer, tokens_per_batch: int) -> None:
-        from regard.data.loader import Loader
-
-        self._pairs, self._tokenizer = pairs, tokenizer
-        self._order = Loader([pairs.sources.lengths, pairs.targets.lengths], tokens_per_batch, seed=0).epoch(0)
-        self._sources = [pairs.sources[i].tolist() for i in range(min(MOST_TRANSLATED, len(pairs.sources)))]
-        self._references = [target for _, target in pairs.texts[: len(self._sources)]]
-        self.signature = (
-            f"greedy translations of {len(self._references)} held-out pairs, "
-            f"sacrebleu {score_translations(self._references, self._references).signature}"
-        )
-
-    def score(self, model: Any, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
-        """BLEU, which training goes by, the other scores, and samples: (source, translation, reference)."""
-        texts = self._translate(model, check)
-        scores = score_translations(texts, self._references)
-        named = {"bleu": scores.bleu, "chrf": scores.chrf, "exact": scores.exact, "loss": self._loss(model, check)}
-        shown = zip(self._pairs.texts[:SAMPLES], texts, strict=False)
-        return named, [(source, text, reference) for (source, reference), text in shown]
-
-    def _translate(self, model: Any, check: Check) -> list[str]:
-        from regard.engine.native import translate_ids
-
-        limits = [int(1.5 * len(ids)) + 10 for ids in self._sources]  # young models find no end: wait less long for it
-        found = translate_ids(model, self._sources, limits, self._tokenizer.end_id, Search(), check)
-        return [self._tokenizer.decode(best[0].ids) for best in found]
-
-    def _loss(self, model: Any, check: Check) -> float:
-        import torch
-
-        from regard.data.collate import collate_pairs
-
-        pad_id, device = self._tokenizer.pad_id, next(model.parameters()).device
-        total, count = 0.0, 0
-        model.eval()
-        with torch.inference_mode():
-            for indexes in self._order:
-                check()
-                batch = collate_pairs(self._pairs.sources, self._pairs.targets, indexes, pad_id).to(device)
-                hidden = model(batch.source, batch.target)  # (B, T, D)
-                summed, labels = _real_loss(model, hidden, batch.labels)
-                total, count = total + summed.item(), count + labels
-        return total / count
+    encoded = EncodedPairs(sources.pack(), targets.pack())
+    reason = f"longer than {limit} tokens"
+    return encoded, kept, [LeftOut(reason, len(too_long), f"line {too_long[0].line}")] if too_long else []
 
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
@@ -246,19 +210,9 @@ def loss(config: RunConfig) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
 
     def pair_loss(model: Any, batch: PairBatch) -> tuple[Tensor, int]:
         hidden = model(batch.source, batch.target)  # (B, T, D)
-        return _real_loss(model, hidden, batch.labels, config.train.smoothing)
+        return real_loss(model, hidden, batch.labels, config.train.smoothing)
 
     return pair_loss
-
-
-def _real_loss(model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0) -> tuple[Tensor, int]:
-    """Loss of the labels (B, T) that are not padding, which is the last id and never a choice. hidden (B, T, D)"""
-    from regard.trainer.loss import token_loss
-
-    table = model.embedding.table.weight  # (V, D)
-    assert model.pad_id == len(table) - 1, "padding is the last id"
-    is_real = labels != model.pad_id  # (B, T)
-    return token_loss(hidden[is_real], labels[is_real], table[:-1], smoothing=smoothing)
 
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
@@ -287,7 +241,9 @@ TRANSLATE = Task(
     read=read,
     defaults=defaults,
     learn=learn,
-    prepare=prepare,
+    encode=encode,
+    feed=feed,
+    judge=judge,
     build=build,
     loss=loss,
     pack=pack,

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig, RunConfig, Settings
 from regard.errors import ConfigError, CorpusError
 from regard.folder import Content
-from regard.tasks.task import TRANSFORMER, Check, Corpus, Prepared, Task, encode_json, name_files, weights_file
-from regard.text.corpus import fingerprint
+from regard.tasks.table import choose, count_words
+from regard.tasks.task import TRANSFORMER, Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+from regard.tasks.texts import Paths, gather_texts, read_corpus
 from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
-from regard.text.vocabulary import END_OF_TEXT, choose_vocab_size, learn_bytes, learn_characters, learn_running
+from regard.text.vocabulary import END_OF_TEXT, learn_bytes, learn_characters, learn_running
 from regard.use.writer import Writer, encode_stream
 
 if TYPE_CHECKING:
@@ -57,38 +57,20 @@ SIZES: dict[str, Settings] = {
     },
 }
 
-# Characters below which a size and a tokenizer are taken.
-TABLE = ((3_000_000, "tiny", "char"), (100_000_000, "small", "bpe"), (float("inf"), "base", "bpe"))
 
-
-def gather(
-    text: str | Path | list[str | Path], *, valid: str | Path | list[str | Path] | None = None
-) -> tuple[TextFiles, TextFiles | None]:
+def gather(text: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
     """The files to learn from, and to validate on if they are given."""
-    return TextFiles.of(text), TextFiles.of(valid) if valid else None
+    return gather_texts(text, valid)
 
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
     """All documents; without text to validate on, some of it is held out, the same every time."""
-    texts = read_documents(files)
-    roles = {f"text_{number}": path for number, path in enumerate(files.paths, start=1)}
-    if valid_files is not None:
-        valid = read_documents(valid_files)
-        roles |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
-    else:
-        texts, valid = hold_out_documents(texts, config.seed)
-    return Corpus(texts, valid, [], {role: fingerprint(path) for role, path in roles.items()}, name_files(roles))
+    return read_corpus("text", files, valid_files, read_documents, lambda t: hold_out_documents(t, config.seed))
 
 
 def defaults(corpus: Corpus, kind: str) -> Settings:
     """Shape and tokenizer by the size of the text."""
-    letters = sum(map(len, corpus.train))
-    size, tokenizer = next((size, tokenizer) for limit, size, tokenizer in TABLE if letters < limit)
-    return {
-        "size": size,
-        "text": {"tokenizer": tokenizer, "vocab_size": choose_vocab_size(letters // 6)},
-        "train": {"smoothing": 0.0},
-    }
+    return choose("write", count_words(corpus.train))
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
@@ -110,24 +92,36 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a writer; choose from char, byte, bpe")
 
 
-def prepare(corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Prepared:
-    """Documents one after another in a stream of tokens, an end between them; batches are blocks of it."""
-    from regard.data.collate import collate_blocks
-    from regard.data.loader import Blocks
-
-    length = config.model.max_positions
-    stream, valid = (encode_stream(texts, tokenizer, check) for texts in (corpus.train, corpus.valid))
+def encode(texts: list[str], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+    """Documents one after another in a stream of tokens, an end between them."""
+    stream, length = encode_stream(texts, tokenizer, check), config.model.max_positions
     if len(stream) <= length:
         raise CorpusError(
             f"there are {len(stream)} tokens to learn from, and a block is {length} of them; give more text, "
             f"or --set model.max_positions={max(8, len(stream) // 4)}"
         )
-    rows = max(1, config.train.tokens_per_batch // length)
-    blocks = Blocks(len(stream), length, rows, config.seed)
+    return Encoded({"stream": stream, "documents": stream.new_tensor([len(texts)])})
 
-    def batches(position: int) -> Iterator[TextBatch]:
-        return (collate_blocks(stream, starts, length) for starts in blocks.batches(position))
 
+def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+    """Batches are blocks of the stream."""
+    from regard.data.collate import collate_blocks
+    from regard.data.loader import Blocks
+
+    stream, length = tensors["stream"], config.model.max_positions
+    blocks = Blocks(
+        len(stream), length, max(1, config.train.share(config.train.tokens_per_batch) // length), config.seed
+    )
+
+    def batch(position: int) -> TextBatch:
+        return collate_blocks(stream, blocks.at(position), length)
+
+    return Feed(batch, len(blocks), {"documents": int(tensors["documents"]), "tokens": len(stream)})
+
+
+def judge(texts: list[str], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+    """Bits per byte, which training goes by, the loss it comes from, and a sample."""
+    valid, length = encode_stream(texts, tokenizer, check), config.model.max_positions
     scored = valid[: MOST_SCORED + 1]
     scored_bytes = max(1, len(tokenizer.decode(scored[1:].tolist()).encode()))
 
@@ -139,9 +133,8 @@ def prepare(corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Chec
         scores = {"bits_per_byte": nats / math.log(2) / scored_bytes, "loss": loss, "perplexity": math.exp(loss)}
         return scores, [("", _sample(model, tokenizer))]
 
-    facts = {"documents": len(corpus.train), "tokens": len(stream), "held_out_tokens": len(valid) - 1}
     signature = f"{len(scored) - 1} held-out tokens, windows of {length} that do not overlap"
-    return Prepared(batches, len(blocks), score, signature, [], facts, lower_is_better=True)
+    return Judge(score, signature, {"held_out_tokens": len(valid) - 1}, lower_is_better=True)
 
 
 def _sample(model: Any, tokenizer: Tokenizer) -> str:
@@ -210,7 +203,9 @@ WRITE = Task(
     read=read,
     defaults=defaults,
     learn=learn,
-    prepare=prepare,
+    encode=encode,
+    feed=feed,
+    judge=judge,
     build=build,
     loss=loss,
     pack=pack,

@@ -119,11 +119,6 @@ def learn_words(texts: Iterable[str], answers: Iterable[str]) -> Tokenizer:
     return Tokenizer(pieces)
 
 
-def choose_vocab_size(words: int) -> int:
-    """A size for the vocabulary of this many running words: 6,000 for 0.75 million, 32,000 from 21 million on."""
-    return int(min(32_000, max(600, round(7 * words**0.5 / 200) * 200)))
-
-
 def _bytes() -> pre_tokenizers.ByteLevel:
     return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 ROWS = 512  # hidden vectors whose logits exist at one time: 512 x 10,000 x 4 bytes = 20 MB
@@ -16,7 +17,8 @@ def token_loss(
     rows (N, D) · labels (N,) · table (V, D), whose rows are scored against them, plus bias (V,) if there is one.
     With smoothing, that share of the truth is spread evenly over all choices.
     """
-    total: Tensor = _SummedLoss.apply(rows, labels, table, bias, smoothing)  # type: ignore[no-untyped-call]
+    with torch.autocast(rows.device.type, enabled=False):  # sums over a vocabulary want all their digits
+        total: Tensor = _SummedLoss.apply(rows.to(table.dtype), labels, table, bias, smoothing)  # type: ignore[no-untyped-call]
     return total, len(labels)
 
 
@@ -26,32 +28,33 @@ class _SummedLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, labels: Tensor, table: Tensor, bias: Tensor | None, smoothing: float) -> Tensor:
         needs_gradient = any(ctx.needs_input_grad)
+        evenly, told = smoothing / len(table), 1 - smoothing  # the truth that every choice has, and the label beside
+        table_sum = table.sum(0)  # (D,)
         total = rows.new_zeros(())
         to_rows = torch.empty_like(rows) if needs_gradient else rows
         to_table = torch.zeros_like(table) if needs_gradient else table
         to_bias = torch.zeros_like(bias) if bias is not None else None
         for start in range(0, len(rows), ROWS):
-            chunk = slice(start, start + ROWS)
-            logits = rows[chunk] @ table.T  # (n, V)
-            if bias is not None:
-                logits += bias
-            index = labels[chunk, None]  # (n, 1)
-            total -= (1 - smoothing) * logits.gather(1, index).sum()
+            chunk, truth = rows[start : start + ROWS], labels[start : start + ROWS]  # (n, D), (n,)
+            logits = F.linear(chunk, table, bias)  # (n, V), the largest tensor of a step
+            total -= told * logits.gather(1, truth[:, None]).sum()
             if smoothing:
-                total -= smoothing / len(table) * logits.sum()
+                total -= evenly * ((chunk @ table_sum).sum() + (0 if bias is None else len(chunk) * bias.sum()))
             top = logits.amax(dim=1, keepdim=True)  # (n, 1)
-            slope = logits.sub_(top).exp_()  # (n, V), in place from here on: this is the largest tensor of a step
-            mass = slope.sum(dim=1, keepdim=True)  # (n, 1)
+            odds = logits.sub_(top).exp_()  # (n, V), in place; divided by their sum they are probabilities
+            mass = odds.sum(dim=1, keepdim=True)  # (n, 1)
             total += (top + mass.log()).sum()
             if needs_gradient:
-                slope.div_(mass)  # probabilities, and below minus what they should have been
-                if smoothing:
-                    slope.sub_(smoothing / len(table))
-                slope.scatter_add_(1, index, torch.full_like(mass, smoothing - 1))
-                to_rows[chunk] = slope @ table
-                to_table.addmm_(slope.T, rows[chunk])
+                # Probabilities minus truth; but what is the same for a whole row, or is about one choice of it, is
+                # put where it is small, instead of into every number.
+                to_rows[start : start + ROWS] = (odds @ table) / mass - evenly * table_sum - told * table[truth]
+                to_table.addmm_(odds.T, chunk / mass)
                 if to_bias is not None:
-                    to_bias += slope.sum(0)
+                    to_bias += (odds.T @ (1 / mass)).squeeze(1)
+        if needs_gradient:
+            to_table.sub_(evenly * rows.sum(0)).index_add_(0, labels, rows, alpha=-told)
+            if to_bias is not None:
+                to_bias.sub_(evenly * len(rows)).index_add_(0, labels, rows.new_full(labels.shape, -told))
         ctx.save_for_backward(to_rows, to_table, to_bias)
         return total
 

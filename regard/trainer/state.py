@@ -22,6 +22,7 @@ from torch import Tensor
 
 from regard.errors import RunError
 from regard.files import hash_file, write_whole
+from regard.trainer.distributed import part_like
 
 KEPT = 2  # saved states; the older one is there in case the newer one cannot be read
 
@@ -39,6 +40,10 @@ class Standing(BaseModel):
     best_step: int | None = None
     best_scores: dict[str, float] = {}
     misses: int = 0  # scores since the best
+    first_loss: float | None = None  # of the first step, to tell a loss that has got out of hand
+    skipped: int = 0  # steps that were of no use and left the weights alone
+    pieces: int = 1  # that each batch is computed in, for want of memory
+    halved: tuple[int, ...] = ()  # steps at which the pieces were doubled
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,12 @@ class StateStore:
             if standing is not None:
                 return standing
         return None
+
+    def forget(self, step: int) -> None:
+        """Removes the saved state of this step, if there is an older one to go back to."""
+        manifests = self._manifests()
+        if len(manifests) > 1 and manifests[0] == self._manifest(step):
+            manifests[0].unlink()
 
     def _read(self, manifest: Path) -> Standing | None:
         try:
@@ -120,11 +131,12 @@ def flatten_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Puts Adam's memory back where it was."""
+    """Puts Adam's memory back where it was; of a sharded model, each process its part."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         number, _, name = key.partition(".")
-        state.setdefault(int(number), {})[name] = tensor
+        state.setdefault(int(number), {})[name] = part_like(tensor, parameters[int(number)])
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 

@@ -142,7 +142,7 @@ def test_working_for_some_places_only_gives_the_same_there():
     ids[1, 6:] = 0
     is_label = torch.zeros(3, 9, dtype=torch.bool)
     is_label[0, 2], is_label[1, [0, 5]], is_label[2, [1, 4, 8]] = True, True, True
-    places, is_real = TextBatch(ids, ids, is_label, tokens=24).label_places()
+    places, is_real = TextBatch(24, ids, ids, is_label).label_places()
     assert is_real.sum().item() == 6 and places.shape == (3, 3)
     some = network(ids, wanted=places)[is_real]
     assert torch.allclose(some, network(ids)[is_label], atol=1e-5)

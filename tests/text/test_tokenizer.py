@@ -8,7 +8,6 @@ from regard.errors import ConfigError, FolderError
 from regard.text.running import split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import (
-    choose_vocab_size,
     learn_bytes,
     learn_characters,
     learn_masked,
@@ -81,11 +80,6 @@ def test_numbers_are_read_digit_by_digit_and_tokens_show_their_space(tokenizer):
     tokens = tokenizer.tokens(tokenizer.encode("The 12 dogs of 1984"))[:-1]
     assert all(sum(letter.isdigit() for letter in token) <= 1 for token in tokens)
     assert "".join(tokens) == " The 12 dogs of 1984"
-
-
-def test_vocabularies_grow_with_the_corpus():
-    sizes = [choose_vocab_size(words) for words in (100, 10_000, 750_000, 5_000_000, 10**9)]
-    assert sizes == sorted(sizes) and sizes[0] >= 300 and sizes[-1] == 32_000
 
 
 @given(any_text)

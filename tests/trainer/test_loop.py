@@ -9,7 +9,7 @@ from regard.config import TrainConfig
 from regard.data.batch import PairBatch
 from regard.trainer.loop import Trainer, average, is_milestone
 from regard.trainer.loss import token_loss
-from regard.trainer.optim import learning_rate, make_optimizer
+from regard.trainer.optim import learning_rate
 
 PAD = 49
 
@@ -22,41 +22,36 @@ def loss(model, batch):
 def some_batch(rows: int) -> PairBatch:
     source, labels = torch.randint(0, PAD, (rows, 5)), torch.randint(0, PAD, (rows, 6))
     target = torch.cat([torch.full((rows, 1), PAD), labels[:, :-1]], 1)
-    return PairBatch(source, target, labels, tokens=rows * 11)
+    return PairBatch(rows * 11, source, target, labels)
 
 
-def one_step(network, batches, accumulate):
-    config = TrainConfig(accumulate=accumulate, warmup=1, rate=0.01)
-    plain = torch.optim.SGD(network.parameters(), lr=0.01)  # a step that is the gradient itself
-    trainer = Trainer(network, plain, loss, config, seed=1)
-    return next(trainer.train(batches, due=lambda step: False, score=lambda: None))
+def one_step(network, batches):
+    config = TrainConfig(parts=len(batches), warmup=1, rate=0.01)
+    plain = lambda model, config: torch.optim.SGD(model.parameters(), lr=0.01)  # noqa: E731  a step that is the gradient
+    return Trainer(network, loss, batches.__getitem__, config, seed=1, make_optimizer=plain).make_step()
 
 
-def test_accumulated_gradient_is_the_whole_batchs_gradient(network):
+@pytest.mark.parametrize("pieces", [2, 4, 100])
+def test_a_batch_in_pieces_has_the_gradient_of_the_whole_one(network, pieces):
     start = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    batch = some_batch(6)
-    parts = [
-        PairBatch(batch.source[rows], batch.target[rows], batch.labels[rows], 11 * len(batch.source[rows]))
-        for rows in (slice(0, 2), slice(2, 6))
-    ]
-    whole = one_step(network, [batch], accumulate=1)
+    batches = [some_batch(6)] * 4  # more are prepared than are used
+    whole = one_step(network, batches[:1] * 4)
     after_whole = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     network.load_state_dict(start)
-    halves = one_step(network, parts, accumulate=2)
+    parts = batches[0].split(pieces)
+    assert len(parts) == min(pieces, 6)
+    assert sum(len(part.source) for part in parts) == 6
+    halves = one_step(network, parts * 4)
     assert halves.loss == pytest.approx(whole.loss, rel=1e-5)
-    assert halves.tokens == whole.tokens
     for name, tensor in network.state_dict().items():
         assert torch.allclose(tensor, after_whole[name], atol=1e-6), name
 
 
 def test_training_on_one_batch_learns_it(network):
     config = TrainConfig(warmup=10, rate=0.01)
-    trainer = Trainer(network, make_optimizer(network, config), loss, config, seed=1)
     batch = some_batch(4)
-    losses = [
-        e.loss
-        for _, e in zip(range(60), trainer.train(iter(lambda: batch, 0), lambda s: False, lambda: None), strict=False)
-    ]
+    trainer = Trainer(network, loss, lambda position: batch, config, seed=1)
+    losses = [e.loss for _, e in zip(range(60), trainer.train(lambda s: False, lambda: None), strict=False)]
     assert losses[0] > 3.5
     assert losses[-1] < 1.2  # label smoothing in `loss` keeps it above zero
 

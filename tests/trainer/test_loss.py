@@ -38,11 +38,11 @@ def test_scoring_needs_no_gradient_and_gives_the_same_sum():
 
 
 def test_a_translator_never_learns_to_say_padding(network):
-    from regard.tasks.translate import _real_loss
+    from regard.tasks.held_out import real_loss
 
     pad = network.pad_id
     hidden, labels = torch.randn(2, 4, 32), torch.randint(0, pad, (2, 4))
     labels[1, 2:] = pad
-    total, count = _real_loss(network, hidden, labels, 0.1)
+    total, count = real_loss(network, hidden, labels, 0.1)
     total.backward()
     assert count == 6 and (network.embedding.table.weight.grad[pad] == 0).all()

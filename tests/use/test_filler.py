@@ -89,16 +89,14 @@ def test_the_next_time_other_tokens_are_hidden(family_files, tmp_path):
     config = resolve(merge(settings, {"text": {"tokenizer": "wordpiece"}}))
     corpus = FILL.read(*FILL.gather(**family_files["fill"]), config)
     tokenizer = FILL.learn(corpus, config, lambda: None)
-    data = FILL.prepare(corpus, tokenizer, config, lambda: None)
-    stream = data.batches(0)
-    epochs = [[next(stream) for _ in range(data.batches_per_epoch)] for _ in range(2)]
+    encoded = FILL.encode(corpus.train, tokenizer, config, lambda: None)
+    data, again = (FILL.feed(encoded.tensors, tokenizer, config) for _ in range(2))
+    epochs = [[data.batch(e * data.batches_per_epoch + i) for i in range(data.batches_per_epoch)] for e in range(2)]
     texts = [{tuple(row.tolist()): tuple(h.tolist()) for b in e for row, h in zip(b.labels, b.is_label, strict=True)}
              for e in epochs]  # fmt: skip
     shared = texts[0].keys() & texts[1].keys()
     assert len(shared) > 50 and sum(texts[0][row] != texts[1][row] for row in shared) > 0.8 * len(shared)
-    again = next(data.batches(3))
-    later = [next(s) for s in [data.batches(0)] for _ in range(4)][3]
-    assert torch.equal(again.ids, later.ids)  # and from any position the same
+    assert torch.equal(again.batch(3).ids, epochs[0][3].ids)  # and from any position the same
 
 
 def test_long_lines_are_cut_into_parts_and_nothing_is_lost(filler):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +14,23 @@ import torch
 from torch import Tensor
 
 from regard import __version__
-from regard.config import RunConfig
-from regard.device import choose_device, derive_seed
+from regard.errors import RunError
 from regard.files import write_whole
 from regard.folder import write_model
+from regard.run.begin import Material
+from regard.run.crew import Team
+from regard.run.plan import Plan, is_due, last_step, validations
 from regard.tasks.card import model_card
-from regard.tasks.task import Check, Corpus, Task
-from regard.text.corpus import LeftOut
+from regard.tasks.task import Check, Judge, Task
 from regard.text.tokenizer import Tokenizer
-from regard.trainer.loop import Progress, Scored, Trainer, average, is_milestone
-from regard.trainer.optim import make_optimizer
-from regard.trainer.state import Standing, StateStore, flatten_optimizer, restore_optimizer, restore_weights
+from regard.trainer.diagnose import Diverged
+from regard.trainer.distributed import is_parted
+from regard.trainer.loop import MOST_SKIPPED, Progress, Scored, average, is_milestone
+from regard.trainer.state import Standing, StateStore, restore_weights
 from regard.trainer.stop import Stopped
 
 SAVE_SECONDS = 60  # at most this much work is lost to a crash
 LOG_STEPS = 10  # steps per line of metrics.jsonl
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All that was decided before the first step; the first event of a run."""
-
-    folder: Path
-    config: RunConfig
-    unit: str  # what examples are called
-    examples: int
-    held_out: int
-    left_out: list[LeftOut]
-    weights: int
-    batches_per_epoch: int
-    step: int  # where it goes on; 0 for a new run
-    seconds: float  # trained so far
 
 
 @dataclass(frozen=True)
@@ -64,75 +51,87 @@ class Session:
     """A run, from wherever it is to where it should end."""
 
     def __init__(
-        self, task: Task, folder: Path, run: Path, corpus: Corpus, config: RunConfig, tokenizer: Tokenizer, check: Check
-    ) -> None:
-        self.task, self.folder, self.config, self.tokenizer, self.check = task, folder, config, tokenizer, check
-        self.corpus = corpus
-        self.data = task.prepare(corpus, tokenizer, config, check)
-        self.store = StateStore(run / "state")
+        self, task: Task, folder: Path, run: Path, material: Material, team: Team, tokenizer: Tokenizer,
+        standing: Standing, judge: Judge, check: Check,
+    ) -> None:  # fmt: skip
+        self.task, self.folder, self.config, self.tokenizer, self.check = task, folder, team.config, tokenizer, check
+        self.material, self.team, self.trainer, self.data = material, team, team.trainer, judge
+        self.store, self.standing = StateStore(run / "state"), standing
         self.store.folder.mkdir(exist_ok=True)
         self.metrics = run / "metrics.jsonl"
-        self.standing = self.store.newest() or Standing()
-        torch.manual_seed(derive_seed(config.seed, "weights"))
-        device = choose_device(config.device)
-        model = task.build(config.model, tokenizer).to(device)
-        self.judge = task.build(config.model, tokenizer).to(device)  # holds averaged weights while they are scored
-        optimizer = make_optimizer(model, config.train)
-        if self.standing.step:
-            restore_weights(model, self.store.get("weights", self.standing.step))
-            restore_optimizer(optimizer, self.store.get("optimizer", self.standing.step))
-        self.trainer: Trainer[Any] = Trainer(
-            model, optimizer, task.loss(config), config.train, config.seed, self.standing.step
-        )
+        device = torch.device("cpu") if self.trainer.is_sharded else team.world.device
+        self.judge = task.build(self.config.model, tokenizer).to(device)  # holds averaged weights while they are scored
         self.last_score_seconds = 0.0
         self.saved_at = time.monotonic()
         self.recent: list[Progress] = []
+        self.pace = 0.0  # seconds per step, of late
+        self.end = last_step(self.config, team.feed.batches_per_epoch)
+        self.scores_left = validations(self.config, standing.step, self.end) if self.end else 0
 
-    def plan(self) -> Plan:
+    def plan(self, measured: dict[str, Any], note: str | None) -> Plan:
         """What the run is about to do."""
+        self.pace = float(measured["seconds_per_step"])
         return Plan(
-            self.folder,
-            self.config,
-            self.task.unit,
-            len(self.corpus.train),
-            len(self.corpus.valid),
-            self.data.left_out,
+            self.folder, self.config, self.task.unit, self.material.examples, len(self.material.valid),
+            [*self.material.left_out, *self.data.left_out],
             sum(parameter.numel() for parameter in self.trainer.model.parameters()),
-            self.data.batches_per_epoch,
-            self.standing.step,
-            self.standing.seconds,
-        )
+            self.team.feed.batches_per_epoch, self.standing.step, self.standing.seconds, measured, self._left(), note,
+        )  # fmt: skip
 
     def events(self) -> Iterator[Event]:
         """Trains until the end, or until somebody stops: then everything is saved first."""
         self._cut_metrics()
+        is_followed = is_well = True
+        last: dict[str, Any] = {}
         try:
             while not (reason := self._reason_to_end()):
                 yield from self._train_on()
-            yield self._finish(reason)
+            finished = self._finish(reason)
+            last = {"step": finished.step, "seconds": finished.seconds, "scores": finished.scores, "reason": reason}
+            yield finished
         except (Stopped, GeneratorExit):
             self._save()
             raise
+        except Diverged as problem:
+            is_followed = False
+            raise RunError(self._explain(problem)) from None
+        except RuntimeError as problem:
+            is_well = False
+            if not is_parted(self.team.world, problem):
+                raise
+            self._save()
+            what = self.team.fallen() or f"another process of this run is gone ({problem})"
+            raise RunError(f"{what}; all is saved up to step {self.trainer.step}, the same command goes on") from None
+        except BaseException:
+            is_well = self.team.world.size == 1
+            raise
+        finally:
+            self.team.part(last, is_followed=is_followed, is_well=is_well)
 
     def _train_on(self) -> Iterator[Event]:
         """Steps and scores until there is a reason to end."""
-        position = self.trainer.step * self.config.train.accumulate
-        events = self.trainer.train(self.data.batches(position), self._is_due, self._score)
-        for event in events:
+        for event in self.trainer.train(self._is_due, self._score):
             if isinstance(event, Progress):
                 self._note_step(event)
+                yield replace(event, left=self._left())
             else:
                 self._note_score(event)
-            yield event
+                yield event
             self.check()
             if self._reason_to_end():
                 return
 
     def _is_due(self, step: int) -> bool:
-        if step == self.standing.scored_step:
-            return False
-        every = self.config.train.valid_every
-        return step % every == 0 if every else is_milestone(step, per_doubling=2, first=128, widest=1024)
+        return step != self.standing.scored_step and is_due(self.config, step)
+
+    def _left(self) -> float | None:
+        """Seconds until the run is over: the steps at the pace of late, and the scores at the price of the last."""
+        ends = []
+        if self.end:
+            ends.append((self.end - self.trainer.step) * self.pace + self.scores_left * self.last_score_seconds)
+        if self.config.stop.minutes:
+            ends.append(self.config.stop.minutes * 60 - self.standing.seconds)
+        return max(0.0, min(ends)) if ends else None
 
     def _score(self) -> Scored:
         """Scores the average of the last checkpoints, not the weights of the moment: it is what will be kept."""
@@ -146,23 +145,28 @@ class Session:
         """The average of the last checkpoints, the present one included."""
         steps = [step for step in self.standing.averaged if step != self.trainer.step]
         earlier = steps[-(self.config.train.average - 1) :] if self.config.train.average > 1 else []
-        present = {name: tensor.cpu() for name, tensor in self.trainer.model.state_dict().items()}
+        present = {name: tensor.cpu() for name, tensor in self.trainer.state()[0].items()}
         return average([*(self.store.get("weights", step) for step in earlier), present])
 
     def _note_step(self, event: Progress) -> None:
         standing = self.standing
-        averaged = standing.averaged
+        averaged, halved = standing.averaged, standing.halved
         if is_milestone(event.step, per_doubling=16, first=64, widest=None):
-            self.store.put("weights", event.step, self.trainer.model.state_dict())
+            self.store.put("weights", event.step, self.trainer.state()[0])
             averaged = (*averaged, event.step)[-self.config.train.average :]
+        if event.pieces > standing.pieces:
+            halved = (*halved, event.step)
+            self._log({"step": event.step, "seconds": round(standing.seconds, 3), "pieces": event.pieces})
         self.standing = standing.model_copy(update={
             "step": event.step, "averaged": averaged, "tokens": standing.tokens + event.tokens,
-            "seconds": standing.seconds + event.seconds,
+            "seconds": standing.seconds + event.seconds, "first_loss": self.trainer.first_loss,
+            "skipped": standing.skipped + event.is_skipped, "pieces": event.pieces, "halved": halved,
         })  # fmt: skip
+        self.pace += (event.seconds - self.pace) * (0.02 if self.recent or event.step > LOG_STEPS else 1.0)
         self.recent.append(event)
         if event.step % LOG_STEPS == 0:
             self._log_steps()
-        if time.monotonic() - self.saved_at > SAVE_SECONDS:
+        if time.monotonic() - self.saved_at > SAVE_SECONDS and not event.is_skipped:
             self._save()
 
     def _note_score(self, event: Scored) -> None:
@@ -172,6 +176,7 @@ class Session:
             "seconds": standing.seconds + event.seconds, "scored_step": event.step,
             "misses": 0 if is_better else standing.misses + 1,
         }  # fmt: skip
+        self.scores_left -= 1
         if is_better:
             update |= {"best_step": event.step, "best_scores": event.scores}
             self.store.put("best", event.step, self.judge.state_dict())
@@ -179,20 +184,36 @@ class Session:
         if is_better:
             self._write_model(self.judge.state_dict(), event.step, event.scores)
         self._log({"step": event.step, "seconds": round(self.standing.seconds, 3), **event.scores})
-        self._save()
+        if not self.trainer.skipped:  # else the last update may have been the ruin of it
+            self._save()
 
     def _reason_to_end(self) -> str | None:
         stop, standing, step = self.config.stop, self.standing, self.trainer.step
         if stop.steps and step >= stop.steps:
             return f"{stop.steps} steps were asked for"
-        if stop.epochs and step * self.config.train.accumulate >= stop.epochs * self.data.batches_per_epoch:
+        if self.end and step >= self.end:
             return f"{stop.epochs} epochs were asked for"
         if stop.minutes and standing.seconds + self.last_score_seconds >= stop.minutes * 60:
             return f"{stop.minutes:g} minutes were asked for"
-        is_free = not (stop.steps or stop.epochs or stop.minutes)
-        if is_free and standing.misses >= self.config.train.patience:
+        if stop.patience and standing.misses >= stop.patience:
             return f"{standing.misses} validations in a row were no better"
         return None
+
+    def _explain(self, problem: Diverged) -> str:
+        """What went wrong and what to do, for a person; a state that was saved after the fatal step is forgotten."""
+        self._log({"step": problem.step, "seconds": round(self.standing.seconds, 3), "skipped": MOST_SKIPPED})
+        self.store.forget(problem.step - MOST_SKIPPED)
+        good = self.store.newest()
+        text = self.tokenizer.decode(problem.batch.sample.tolist()) if problem.batch is not None else "unknown"
+        rate = self.config.train.rate or 0.0
+        return (
+            f"training diverged: {MOST_SKIPPED} steps in a row up to step {problem.step} were of no use and skipped "
+            f"(loss {problem.loss:.4g}, at first {self.trainer.first_loss or math.nan:.4g}; "
+            f"gradient {problem.norm:.3g}). Learning rate: {problem.rate:.3g}, peak {rate:.3g}. "
+            f"First bad layer: {problem.layer}. The batch has texts such as {text[:80]!r}. "
+            f"The last good state is step {good.step if good else 0}. "
+            f"Start over with a lower rate: --fresh --set train.rate={rate / 4:.2g}"
+        )
 
     def _finish(self, reason: str) -> Finished:
         """Scores the last weights too, unless they just were; the run itself does not count that score, so that it
@@ -222,7 +243,9 @@ class Session:
             "regard": __version__,
             "task": self.task.name,
             "settings": self.config.model_dump(mode="json"),
-            "data": self.data.facts | {"files": self.corpus.files, "sha256": self.corpus.fingerprints},
+            "data": self.team.feed.facts
+            | self.data.facts
+            | {"files": self.material.files, "sha256": self.material.fingerprints},
             "scores": scores,
             "scores_signature": self.data.signature,
             "step": step,
@@ -232,18 +255,19 @@ class Session:
         write_model(self.folder, about, contents | {"README.md": model_card(about, self.task.shape)})
 
     def _save(self) -> None:
-        weights, memory = self.trainer.model.state_dict(), flatten_optimizer(self.trainer.optimizer)
         if self.trainer.step:
-            self.store.save(self.standing, weights, memory)
+            self.store.save(self.standing, *self.trainer.state())
         self.saved_at = time.monotonic()
 
     def _log_steps(self) -> None:
         tokens, seconds = (sum(getattr(event, name) for event in self.recent) for name in ("tokens", "seconds"))
-        mean = sum(event.loss for event in self.recent) / len(self.recent)
+        good = [event.loss for event in self.recent if not event.is_skipped]
+        mean, skipped = sum(good) / len(good) if good else None, len(self.recent) - len(good)
         last = self.recent[-1]
         self.recent = []
-        self._log({"step": last.step, "seconds": round(self.standing.seconds, 3), "loss": mean, "rate": last.rate,
-                   "tokens_per_second": round(tokens / seconds, 1)})  # fmt: skip
+        entry = {"step": last.step, "seconds": round(self.standing.seconds, 3), "loss": mean, "rate": last.rate,
+                 "tokens_per_second": round(tokens / seconds, 1)}  # fmt: skip
+        self._log(entry | ({"skipped": skipped} if skipped else {}))
 
     def _log(self, entry: dict[str, Any]) -> None:
         with self.metrics.open("a", encoding="utf-8") as file:

@@ -1,0 +1,228 @@
+"""One change at a time: what it does to held-out BLEU for the same number of tokens seen.
+
+Quality is compared, not time, so that runs may share a machine; what a step of a variant costs is told beside it as
+processor time. Each finished variant is in the JSON file at once, and one that is there is not run again.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from measure import arguments, machine
+from torch import Tensor, nn
+
+from regard.config import RunConfig, Settings, TrainConfig, merge, resolve
+from regard.data.batch import PairBatch
+from regard.data.collate import collate_pairs
+from regard.data.loader import Loader
+from regard.data.tokens import TokenLists
+from regard.device import derive_seed, settled
+from regard.tasks.task import Corpus
+from regard.tasks.translate import TRANSLATE, gather
+from regard.text.tokenizer import Tokenizer
+from regard.trainer.loop import Trainer, average, is_milestone
+from regard.trainer.optim import learning_rate, make_optimizer
+
+EMA = 0.999
+
+
+def nobody() -> None:
+    """Nobody wants to stop."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    settings: Settings = field(default_factory=dict)
+    muon_rate: float | None = None  # matrices inside the network by Muon, the rest by AdamW
+    bpe_dropout: float = 0.0
+    rdrop: float = 0.0  # weight of the divergence between two passes
+
+
+BASE: Settings = {
+    "threads": 1,
+    "text": {"vocab_size": 6000},
+    "model": {"dropout": 0.1},
+    "train": {"rate": 0.005, "tokens_per_batch": 2048},
+}
+
+VARIANTS: dict[str, Variant] = {
+    "base": Variant(),
+    "muon": Variant(muon_rate=0.01),
+    "muon-0.03": Variant(muon_rate=0.03),
+    "linear": Variant({"train": {"schedule": "linear"}}),
+    "muon-linear": Variant({"train": {"schedule": "linear"}}, muon_rate=0.01),
+    "pre-norm": Variant({"model": {"norm": "pre"}}),
+    "vocab-3000": Variant({"text": {"vocab_size": 3000}}),
+    "vocab-10000": Variant({"text": {"vocab_size": 10000}}),
+    "batch-4096": Variant({"train": {"tokens_per_batch": 4096}}),
+    "dropout-0.2": Variant({"model": {"dropout": 0.2}}),
+    "bpe-dropout": Variant(bpe_dropout=0.1),
+    "r-drop": Variant(rdrop=1.0),
+    "rate-0.003": Variant({"train": {"rate": 0.003}}),
+    "rate-0.008": Variant({"train": {"rate": 0.008}}),
+}
+
+
+def main() -> None:
+    parser = arguments(__doc__, data=True)
+    parser.add_argument("--set", dest="corpus", choices=["multi30k", "tatoeba"], default="multi30k")
+    parser.add_argument("--tokens", type=float, default=4e6, help="source and target tokens seen by each variant")
+    parser.add_argument("--only", nargs="*", help="names of variants; all of them if not given")
+    given = parser.parse_args()
+    results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
+    corpus = read(given.data, given.corpus)
+    for name in given.only or VARIANTS:
+        key = f"{given.corpus} {name} {given.tokens / 1e6:g}M"
+        if key in results:
+            continue
+        results[key] = run(corpus, VARIANTS[name], given.tokens)
+        print(key, results[key], flush=True)
+        if given.json:
+            given.json.write_text(json.dumps(results | {"machine": machine()}, indent=2) + "\n")
+
+
+def read(data: Path, name: str) -> Corpus:
+    if name == "multi30k":
+        sides = [data / f"{part}.lc.tok.{side}" for part in ("train", "val") for side in ("en", "de")]
+        files, valid = gather(sides[0], sides[1], valid_source=sides[2], valid_target=sides[3])
+    else:
+        files, valid = gather(data)
+    return TRANSLATE.read(files, valid, resolve({}))
+
+
+def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
+    config = resolve(merge(merge(BASE, {"train": {"horizon": 10**9}}), variant.settings))
+    tokenizer = TRANSLATE.learn(corpus, config, nobody)
+    config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
+    feed = TRANSLATE.feed(TRANSLATE.encode(corpus.train, tokenizer, config, nobody).tensors, tokenizer, config)
+    judge = TRANSLATE.judge(corpus.valid, feed, tokenizer, config, nobody)
+    steps = round(tokens * feed.batches_per_epoch / feed.facts["tokens"])
+    config = resolve(merge(config.model_dump(), {"train": {"horizon": steps}}))
+    batch = Redrawn(corpus, tokenizer, config, variant).batch if variant.bpe_dropout else feed.batch
+    with settled(1):
+        torch.manual_seed(derive_seed(1, "weights"))
+        model = TRANSLATE.build(config.model, tokenizer)
+        trial = TRANSLATE.build(config.model, tokenizer)
+        optimizer = partial(BothOptimizers, muon_rate=variant.muon_rate)
+        trainer = Trainer(model, make_loss(config, variant), batch, config.train, 1, make_optimizer=optimizer)  # type: ignore[arg-type]
+        slow = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        kept: list[dict[str, Tensor]] = []
+        done, began = 0, time.process_time()
+        while done < tokens:
+            event = trainer.make_step()
+            done += event.tokens
+            share = min(1 - EMA, 1.0) if event.step > 200 else 0.1
+            for name, tensor in model.state_dict().items():
+                slow[name].lerp_(tensor, share)
+            if is_milestone(event.step, per_doubling=16, first=64, widest=None):
+                kept = [*kept, {n: t.clone() for n, t in model.state_dict().items()}][-4:]
+        seconds = time.process_time() - began
+        found: dict[str, Any] = {"steps": event.step, "training_loss": round(event.loss, 3)}
+        now = model.state_dict()
+        for name, weights in {"average": average([*kept, now]), "last": now, "ema": slow}.items():
+            trial.load_state_dict(weights)
+            scores, _ = judge.score(trial, nobody)
+            found[name] = {key: round(scores[key], 3) for key in ("bleu", "chrf", "loss")}
+        return found | {"cpu_ms_per_step": round(1000 * seconds / event.step, 1)}
+
+
+def make_loss(config: RunConfig, variant: Variant) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
+    plain = TRANSLATE.loss(config)
+    if not variant.rdrop:
+        return plain
+
+    def twice(model: Any, batch: PairBatch) -> tuple[Tensor, int]:
+        """R-Drop (2106.14448): two passes with other dropout, and how far their answers are apart."""
+        doubled = PairBatch(batch.tokens, *(torch.cat([t, t]) for t in (batch.source, batch.target, batch.labels)))
+        hidden = model(doubled.source, doubled.target)  # (2B, T, D)
+        is_real = batch.labels != model.pad_id  # (B, T)
+        first, second = (
+            (rows[is_real] @ model.embedding.table.weight[:-1].T).log_softmax(-1) for rows in hidden.chunk(2)
+        )  # (N, V) each
+        apart = sum(
+            nn.functional.kl_div(a, b, reduction="sum", log_target=True) for a, b in ((first, second), (second, first))
+        )
+        labels, smoothing = batch.labels[is_real], config.train.smoothing
+        loss = sum(
+            nn.functional.cross_entropy(x, labels, reduction="sum", label_smoothing=smoothing) for x in (first, second)
+        )
+        return loss / 2 + variant.rdrop * apart / 4, len(labels)  # type: ignore[operator, return-value]
+
+    return twice
+
+
+class Redrawn:
+    """Batches whose texts are spelled anew each epoch, merges left out at random (BPE-dropout, 1910.13267)."""
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, variant: Variant) -> None:
+        self.texts = [[getattr(pair, side) for pair in corpus.train] for side in ("source", "target")]
+        self.tokenizer, self.config, self.share = tokenizer, config, variant.bpe_dropout
+        self.start = self.end = self.epoch = 0
+
+    def batch(self, position: int) -> PairBatch:
+        if position >= self.end:
+            self.tokenizer._pieces.model.dropout = self.share
+            self.sides = [TokenLists.of(self.tokenizer.encode_all(texts)) for texts in self.texts]
+            self.tokenizer._pieces.model.dropout = None
+            lengths = [side.lengths for side in self.sides]
+            self.order = Loader(lengths, self.config.train.tokens_per_batch, self.config.seed).epoch(self.epoch)
+            self.start, self.end, self.epoch = self.end, self.end + len(self.order), self.epoch + 1
+        return collate_pairs(*self.sides, self.order[position - self.start], self.tokenizer.pad_id)
+
+
+class BothOptimizers:
+    """AdamW for all, or Muon (float32, matrices of a shape at once) for the matrices inside."""
+
+    def __init__(self, model: nn.Module, config: TrainConfig, muon_rate: float | None) -> None:
+        self.adam = make_optimizer(model, config)
+        self.rate = muon_rate
+        self.config = config
+        self.step_number = 0
+        inner = [p for name, p in model.named_parameters() if p.ndim == 2 and "table" not in name] if muon_rate else []
+        self.shapes = {s: [p for p in inner if p.shape == s] for s in {p.shape for p in inner}}
+        self.memory = {s: torch.zeros(len(ps), *s) for s, ps in self.shapes.items()}
+        for group in self.adam.param_groups:
+            group["params"] = [p for p in group["params"] if not any(p is q for q in inner)]
+
+    @property
+    def param_groups(self) -> list[Any]:
+        return self.adam.param_groups
+
+    @torch.no_grad()
+    def step(self) -> None:
+        self.step_number += 1
+        self.adam.step()
+        for shape, matrices in self.shapes.items():
+            slope = torch.stack([p.grad for p in matrices])  # type: ignore[misc]  # (n, rows, columns)
+            memory = self.memory[shape].lerp_(slope, 0.05)
+            update = orthogonal(slope.lerp(memory, 0.95))
+            rate = learning_rate(self.step_number, self.config) / self.config.rate * self.rate * 0.2 * max(shape) ** 0.5  # type: ignore[operator]
+            for p, one in zip(matrices, update, strict=True):
+                p.add_(one, alpha=-rate)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        self.adam.zero_grad(set_to_none)
+        for matrices in self.shapes.values():
+            for p in matrices:
+                p.grad = None
+
+
+def orthogonal(x: Tensor) -> Tensor:
+    """The nearest matrices whose singular values are about 1, by five Newton-Schulz steps: (n, rows, columns)."""
+    if x.shape[1] > x.shape[2]:
+        return orthogonal(x.mT).mT
+    x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(5):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=-4.7750, alpha=2.0315), x, beta=3.4445)
+    return x
+
+
+if __name__ == "__main__":
+    sys.exit(main())

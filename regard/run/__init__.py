@@ -1,0 +1,151 @@
+"""The wiring: settings -> corpus -> tokenizer -> model -> training -> folder; and back: load(folder).
+
+A run lives in `<folder>/run`: run.json (all that was decided before the first step), tokenizer.json, metrics.jsonl and
+the saved states. Running again with the same folder goes on from the newest whole state, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from regard.config import Settings, merge, nearest, resolve
+from regard.errors import ConfigError, RegardError, RunError
+from regard.folder import ModelFolder
+from regard.run.begin import Begun, begin
+from regard.run.record import clear, read_record, sole_owner, write_record
+from regard.tasks import TASKS
+from regard.tasks.task import Check, Task
+from regard.trainer.stop import Stopped, Stopper
+
+if TYPE_CHECKING:
+    from regard.run.plan import Plan
+    from regard.run.session import Event, Finished
+    from regard.trainer.distributed import Place, World
+
+
+def load(folder: str | Path) -> Any:
+    """The trained model in a folder: a Translator, Writer, Filler or Answerer."""
+    opened = ModelFolder(Path(folder))
+    return find_task(str(opened.about.get("task"))).open(opened)
+
+
+def train(
+    task: str, *, to: str | Path, settings: Settings | None = None, fresh: bool = False, **files: Any
+) -> Finished:
+    """Trains a model into the folder `to`; Ctrl-C saves, and the same call goes on. Returns how it ended.
+
+    files: for translate, `source` and `target` (and valid_source, valid_target, columns, keys); for write and fill
+    `text`, for answer `stories`, each one file or a list of them (and `valid`).
+    """
+    stopper = Stopper()
+    with stopper.listening():
+        for event in training(task, to=to, settings=settings, fresh=fresh, stopper=stopper, **files):
+            last = event
+    return cast("Finished", last)
+
+
+def training(
+    task: str,
+    *,
+    to: str | Path,
+    settings: Settings | None = None,
+    fresh: bool = False,
+    stopper: Stopper | None = None,
+    **files: Any,
+) -> Iterator[Plan | Event]:
+    """The same as `train`, event by event: Plan, then Progress and Scored, then Finished.
+
+    Whoever stops reading stops the training; the state is saved.
+    """
+    family = find_task(task)
+    wanted = merge(settings or {}, {"task": task})
+    resolve(wanted)  # a typo is told before any file is read
+    for name in ("device", "workers"):
+        if wanted.get(name) in ("auto", None):
+            wanted.pop(name, None)  # the same as not to have said anything: what an earlier sitting chose is kept
+    train_files, valid_files = family.gather(**files)
+    check = (stopper or Stopper()).check
+    from regard.trainer.distributed import Place  # with torch from here on
+
+    place = Place.launched()
+    if place is not None and place.rank > 0:
+        yield from _follow(Path(to), place, str(wanted.get("device", "auto")))
+        return
+    with sole_owner(Path(to), fresh) as run, _world(place, wanted) as world:
+        try:
+            record = None if fresh else read_record(run)
+            size = world.size if world else None
+            begun = begin(family, run, record, train_files, valid_files, wanted, check, size)
+            yield from _train(family, Path(to), run, begun, is_new=record is None, check=check, world=world)
+        except Stopped:
+            raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _world(place: Place | None, wanted: Settings) -> Iterator[World | None]:
+    """The processes that somebody else started, if somebody did."""
+    if place is None:
+        yield None
+        return
+    if wanted.get("workers", place.size) != place.size:
+        raise ConfigError(f"workers={wanted['workers']} were asked for, but {place.size} processes were started "
+                          f"together (WORLD_SIZE); leave --workers out")  # fmt: skip
+    from regard.device import choose_device
+    from regard.trainer.distributed import joined
+
+    with joined(place, choose_device(str(wanted.get("device", "auto")))) as world:
+        yield world
+
+
+def _follow(to: Path, place: Place, device: str) -> Iterator[Finished]:
+    """Another process than the first: trains along, and only knows how it ended."""
+    from regard.run.crew import follow
+    from regard.run.session import Finished
+
+    try:
+        if ended := follow(to, place, device):
+            yield Finished(to, **ended)
+    except RuntimeError as problem:
+        raise RunError(f"the first process of this run is gone ({problem}); its own words say why") from None
+
+
+def _train(
+    family: Task, to: Path, run: Path, begun: Begun, *, is_new: bool, check: Check, world: World | None
+) -> Iterator[Plan | Event]:
+    """Puts the processes together, plans, and trains."""
+    from regard.device import settled
+    from regard.run.crew import Team
+    from regard.run.plan import assemble
+    from regard.run.session import Session
+    from regard.trainer.state import Standing, StateStore
+
+    with settled(begun.config.threads or 1):
+        standing = StateStore(run / "state").newest() or Standing()
+        record, measured = begun.record, begun.record.get("measured")
+        if measured is None:
+            try:
+                team, measured = assemble(run, begun.config, begun.tokenizer, standing, world)
+            except RegardError:
+                if is_new:
+                    clear(run)  # other settings may be the remedy
+                raise
+        else:
+            team = Team(run, begun.config, begun.tokenizer, standing, world)
+        record = record | {"config": team.config.model_dump(mode="json"), "measured": measured}
+        if begun.note and standing.step:
+            record["inexact_from"] = [*record.get("inexact_from", []), standing.step]
+        write_record(run, record)
+        judge = family.judge(begun.material.valid, team.feed, begun.tokenizer, team.config, check)
+        session = Session(family, to, run, begun.material, team, begun.tokenizer, standing, judge, check)
+        yield session.plan(measured, begun.note if standing.step else None)
+        yield from session.events()
+
+
+def find_task(name: str) -> Task:
+    """The family of this name."""
+    if name not in TASKS:
+        raise ConfigError(f"there is no task {name}{nearest(name, list(TASKS))}")
+    return TASKS[name]

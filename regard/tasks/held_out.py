@@ -1,0 +1,79 @@
+"""Held-out pairs, and how a translator is scored with them while it is trained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from regard.generate.settings import Search
+from regard.tasks.task import Check
+from regard.text.corpus import Pair
+from regard.text.score import score_translations
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.data.tokens import EncodedPairs
+
+MOST_TRANSLATED = 500  # pairs; the loss is over all of them
+SAMPLES = 3
+TOKENS_PER_BATCH = 4096
+
+
+class HeldOutPairs:
+    """Held-out pairs, and how to score with them."""
+
+    def __init__(self, pairs: EncodedPairs, texts: list[Pair], tokenizer: Tokenizer) -> None:
+        from regard.data.loader import Loader
+
+        self._pairs, self._tokenizer = pairs, tokenizer
+        self._order = Loader([pairs.sources.lengths, pairs.targets.lengths], TOKENS_PER_BATCH, seed=0).epoch(0)
+        self._sources = [pairs.sources[i].tolist() for i in range(min(MOST_TRANSLATED, len(pairs)))]
+        self._references = [pair.target for pair in texts[: len(self._sources)]]
+        self._samples = texts[:SAMPLES]
+        self.signature = (
+            f"greedy translations of {len(self._references)} held-out pairs, "
+            f"sacrebleu {score_translations(self._references, self._references).signature}"
+        )
+
+    def score(self, model: Any, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+        """BLEU, which training goes by, the other scores, and samples: (source, translation, reference)."""
+        texts = self._translate(model, check)
+        scores = score_translations(texts, self._references)
+        named = {"bleu": scores.bleu, "chrf": scores.chrf, "exact": scores.exact, "loss": self._loss(model, check)}
+        shown = zip(self._samples, texts, strict=False)
+        return named, [(pair.source, text, pair.target) for pair, text in shown]
+
+    def _translate(self, model: Any, check: Check) -> list[str]:
+        from regard.engine.native import translate_ids
+
+        limits = [int(1.5 * len(ids)) + 10 for ids in self._sources]  # young models find no end: wait less long for it
+        found = translate_ids(model, self._sources, limits, self._tokenizer.end_id, Search(), check)
+        return [self._tokenizer.decode(best[0].ids) for best in found]
+
+    def _loss(self, model: Any, check: Check) -> float:
+        import torch
+
+        from regard.data.collate import collate_pairs
+
+        pad_id, device = self._tokenizer.pad_id, next(model.parameters()).device
+        total, count = 0.0, 0
+        model.eval()
+        with torch.inference_mode():
+            for indexes in self._order:
+                check()
+                batch = collate_pairs(self._pairs.sources, self._pairs.targets, indexes, pad_id).to(device)
+                hidden = model(batch.source, batch.target)  # (B, T, D)
+                summed, labels = real_loss(model, hidden, batch.labels)
+                total, count = total + summed.item(), count + labels
+        return total / count
+
+
+def real_loss(model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0) -> tuple[Tensor, int]:
+    """Loss of the labels (B, T) that are not padding, which is the last id and never a choice. hidden (B, T, D)"""
+    from regard.trainer.loss import token_loss
+
+    table = model.embedding.table.weight  # (V, D)
+    assert model.pad_id == len(table) - 1, "padding is the last id"
+    is_real = labels != model.pad_id  # (B, T)
+    return token_loss(hidden[is_real], labels[is_real], table[:-1], smoothing=smoothing)

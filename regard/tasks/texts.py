@@ -1,0 +1,33 @@
+"""What families of plain text files share: which files, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from regard.tasks.task import Corpus, name_files
+from regard.text.corpus import fingerprint
+from regard.text.running import TextFiles
+
+Paths = str | Path | list[str | Path]
+Splitter = Callable[[list[Any]], tuple[list[Any], list[Any]]]  # examples -> (to learn from, held out)
+
+
+def gather_texts(files: Paths, valid: Paths | None) -> tuple[TextFiles, TextFiles | None]:
+    """The files to learn from, and to validate on if they are given."""
+    return TextFiles.of(files), TextFiles.of(valid) if valid else None
+
+
+def read_corpus(
+    role: str, files: TextFiles, valid_files: TextFiles | None, read: Callable[[TextFiles], list[Any]], split: Splitter
+) -> Corpus:
+    """All examples; without files to validate on, some are held out, the same ones every time."""
+    examples = read(files)
+    roles = {f"{role}_{number}": path for number, path in enumerate(files.paths, start=1)}
+    if valid_files is not None:
+        valid = read(valid_files)
+        roles |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
+    else:
+        examples, valid = split(examples)
+    return Corpus(examples, valid, [], {role: fingerprint(path) for role, path in roles.items()}, name_files(roles))

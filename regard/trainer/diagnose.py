@@ -1,0 +1,54 @@
+"""Why a training went wrong: where in the network numbers first get out of hand."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+HUGE = 1e5  # no value of a healthy network is near it
+
+
+class Diverged(Exception):  # noqa: N818  caught by whoever knows what to tell the user
+    """Several steps in a row were of no use; none of them touched the weights."""
+
+    def __init__(self, step: int, loss: float, norm: float, rate: float, layer: str, batch: Any) -> None:
+        super().__init__(f"diverged at step {step}")
+        self.step, self.loss, self.norm, self.rate, self.layer, self.batch = step, loss, norm, rate, layer, batch
+
+
+def first_bad_layer(model: nn.Module, loss: Callable[[], Tensor]) -> str:
+    """The first layer whose output is not finite or huge; else the one whose gradient is; else says there is none."""
+    found: list[str] = []
+
+    def watch(name: str) -> Callable[..., None]:
+        def hook(module: nn.Module, given: Any, output: Any) -> None:
+            if isinstance(output, Tensor) and output.is_floating_point() and not found:
+                largest = _largest(output)
+                if not largest < HUGE:
+                    found.append(f"{name} (its largest output is {largest:.3g})")
+
+        return hook
+
+    inner = [(name, module) for name, module in model.named_modules() if name and not list(module.children())]
+    hooks = [module.register_forward_hook(watch(name)) for name, module in inner]
+    try:
+        model.zero_grad(set_to_none=True)
+        loss().backward()
+    except RuntimeError as problem:
+        found.append(f"unknown, for it cannot be computed again ({problem})")
+    finally:
+        for hook in hooks:
+            hook.remove()
+    slopes = ((name, _largest(p.grad)) for name, p in model.named_parameters() if p.grad is not None)
+    found += [f"{name} (its largest gradient is {largest:.3g})" for name, largest in slopes if not largest < HUGE]
+    model.zero_grad(set_to_none=True)
+    return found[0] if found else "none: all outputs and gradients are of ordinary size"
+
+
+def _largest(tensor: Tensor) -> float:
+    if not tensor.numel():
+        return 0.0
+    with torch.no_grad():
+        return float(tensor.abs().max()) if bool(torch.isfinite(tensor).all()) else math.nan

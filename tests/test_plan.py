@@ -1,0 +1,98 @@
+"""The plan: measured before the first step, kept with the run, and true as it goes. And the text it is made from."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import SHORT, family_settings
+
+import regard
+from regard.config import merge, resolve
+from regard.data.store import open_tensors, write_tensors
+from regard.run.plan import Plan, is_due, last_step, validations
+from regard.run.session import Finished
+from regard.trainer.loop import Progress, Scored
+from regard.trainer.state import StateStore
+
+
+def run(to, files, steps, **others):
+    return list(
+        regard.training("translate", to=to, settings=merge(SHORT, {"stop": {"steps": steps}} | others), **files)
+    )
+
+
+def test_the_plan_is_measured_once_kept_and_used_again(tmp_path, pairs):
+    first = run(tmp_path / "m", pairs, 4)[0]
+    kept = json.loads((tmp_path / "m" / "run" / "run.json").read_text())
+    assert isinstance(first, Plan) and first.measured == kept["measured"]
+    assert first.measured["tokens_per_second"] > 0 and first.measured["memory"] > 50e6
+    steps = first.batches_per_epoch / first.config.train.parts
+    assert first.seconds_per_epoch == pytest.approx(steps * first.measured["seconds_per_step"])
+    assert first.left == pytest.approx(4 * first.measured["seconds_per_step"])
+    assert run(tmp_path / "m", pairs, 6)[0].measured == first.measured
+
+
+def test_measuring_leaves_nothing_behind(tmp_path, pairs):
+    """A run that was measured equals one that goes on from its plan: the same weights to the last bit."""
+    run(tmp_path / "a", pairs, 6)
+    run(tmp_path / "b", pairs, 6)
+    one, other = (StateStore(tmp_path / name / "run" / "state").get("weights", 6) for name in "ab")
+    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+
+
+def test_time_left_falls_to_the_price_of_the_last_score(tmp_path, pairs):
+    events = run(tmp_path / "m", pairs, 40)
+    left = [event.left for event in events if isinstance(event, Progress)]
+    last_score = [event for event in events if isinstance(event, Scored)][-1].seconds
+    assert all(value is not None and value >= 0 for value in left)
+    assert left[-1] <= 2 * last_score + 1e-9 and left[5] > left[-1]
+    assert isinstance(events[-1], Finished)
+
+
+def test_who_trains_until_it_gets_no_better_is_told_no_end():
+    config = resolve({"train": {"parts": 2}})
+    assert last_step(config, 100) is None
+    assert last_step(resolve({"stop": {"epochs": 3}, "train": {"parts": 2}}), 101) == 152  # an update is two batches
+    assert last_step(resolve({"stop": {"epochs": 3, "steps": 9}, "train": {"parts": 2}}), 101) == 9
+
+
+def test_scores_to_come_are_counted_as_they_will_come():
+    for train in ({"valid_every": 7}, {}):
+        config = resolve({"train": train})
+        assert validations(config, 100, 3000) == len([step for step in range(101, 3001) if is_due(config, step)]) > 1
+
+
+def test_encoded_text_is_mapped_from_its_file_and_encoded_again_if_damaged(tmp_path, family_files):
+    for task, files in family_files.items():
+        to = tmp_path / task
+        regard.train(task, to=to, settings=family_settings(task, 2), **files)
+        path = to / "run" / "tokens.safetensors"
+        before = path.read_bytes()
+        path.write_bytes(before[:-8] + b"damaged!")
+        list(regard.training(task, to=to, settings=family_settings(task, 4), **files))
+        assert path.read_bytes() == before, task
+        path.unlink()
+        list(regard.training(task, to=to, settings=family_settings(task, 6), **files))
+        assert path.read_bytes() == before, task
+
+
+def test_kept_tensors_come_back_without_being_read(tmp_path):
+    path = tmp_path / "t.safetensors"
+    big = torch.arange(5_000_000, dtype=torch.int32)
+    write_tensors(path, {"ids": big}, {"left_out": []})
+    tensors, about = open_tensors(path)
+    assert torch.equal(tensors["ids"], big) and about == {"left_out": []}
+    before = _own_memory()
+    again, _ = open_tensors(path)
+    assert int(again["ids"][::1000].sum()) == int(big[::1000].sum())
+    assert _own_memory() - before < 4_000_000  # of 20 MB: they are the file's pages, which all processes share
+    path.write_bytes(b"no such thing")
+    with pytest.raises(regard.RunError, match="cannot be read"):
+        open_tensors(path)
+
+
+def _own_memory() -> int:
+    """Bytes of memory that belong to this process alone."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))

@@ -1,0 +1,197 @@
+"""Several processes train one model: the same result whoever computes, exact resume, and nobody left behind."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import SHORT
+
+import regard
+from regard.config import merge
+from regard.trainer.state import StateStore
+
+TINY = merge(SHORT, {"model": {"layers": 1, "width": 16, "heads": 2, "inner": 32}, "train": {"valid_every": 1000}})
+
+
+def settings(steps: int, workers: int, **others) -> dict:
+    return merge(TINY, {"stop": {"steps": steps}, "workers": workers, "train": {"parts": 2}} | others)
+
+
+def state(folder: Path) -> dict[str, torch.Tensor]:
+    store = StateStore(folder / "run" / "state")
+    step = store.newest().step
+    return store.get("weights", step) | {f"adam {k}": v for k, v in store.get("optimizer", step).items()}
+
+
+def assert_same(one: dict, other: dict, tolerance: float | None = None) -> None:
+    assert one.keys() == other.keys()
+    for name, tensor in one.items():
+        if tolerance is None:
+            assert torch.equal(tensor, other[name]), name
+        else:
+            assert torch.allclose(tensor, other[name], atol=tolerance), name
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory, pairs) -> Path:
+    """One process that computes both parts of each batch."""
+    to = tmp_path_factory.mktemp("alone") / "m"
+    regard.train("translate", to=to, settings=settings(20, workers=1), **pairs)
+    return to
+
+
+def test_two_workers_stopped_and_resumed_make_bit_for_bit_what_one_process_makes(tmp_path, pairs, alone):
+    to = tmp_path / "m"
+    regard.train("translate", to=to, settings=settings(11, workers=2), **pairs)
+    plan, *_, finished = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
+    assert (plan.step, plan.config.workers, plan.note, finished.step) == (11, 2, None, 20)
+    assert_same(state(to), state(alone))
+    assert "inexact_from" not in json.loads((to / "run" / "run.json").read_text())
+
+
+def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_path, pairs, alone):
+    to = tmp_path / "m"
+    regard.train("translate", to=to, settings=settings(8, workers=1), **pairs)
+    plan, *_ = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
+    assert plan.config.workers == 2 and plan.config.train.parts == 2
+    assert "no longer bit for bit" in plan.note and "1 workers" in plan.note and "2 workers" in plan.note
+    assert json.loads((to / "run" / "run.json").read_text())["inexact_from"] == [8]
+    assert_same(state(to), state(alone), tolerance=1e-5)
+    again, *_ = regard.training(
+        "translate", to=to, settings=merge(TINY, {"stop": {"steps": 20}, "train": {"parts": 2}}), **pairs
+    )
+    assert again.config.workers == 2 and again.note is None  # what goes on now is what is kept
+
+
+def test_sharded_weights_are_those_of_one_process_and_open_with_any_number(tmp_path, pairs, alone):
+    """FSDP: after 20 steps each weight is within 1e-5 of one process with the same batches."""
+    to = tmp_path / "m"
+    plan, *_ = regard.training("translate", to=to, settings=settings(14, workers=2, shard=True), **pairs)
+    assert plan.config.shard is True
+    resumed, *_ = regard.training("translate", to=to, settings=settings(20, workers=1, shard=True), **pairs)
+    assert resumed.step == 14  # whole files, read by one process
+    assert_same(state(to), state(alone), tolerance=1e-5)
+    again = tmp_path / "again"
+    regard.train("translate", to=again, settings=settings(7, workers=1, shard=True), **pairs)
+    regard.train("translate", to=again, settings=settings(20, workers=2, shard=True), **pairs)
+    assert_same(state(again), state(alone), tolerance=1e-5)
+
+
+def test_when_a_worker_is_killed_the_state_is_saved_and_the_run_goes_on(tmp_path, pairs, alone):
+    to = tmp_path / "m"
+    events = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
+    for event in events:
+        if getattr(event, "step", 0) == 5:
+            helper = re.search(rf"^(\d+) .*regard\.run\.crew {re.escape(str(to))} ", _processes(), re.MULTILINE)
+            os.kill(int(helper[1]), 9)
+            break
+    with pytest.raises(regard.RunError, match=r"worker 1 ended \(signal 9\).* saved up to step \d+, the same command"):
+        list(events)
+    assert state(to)
+    regard.train("translate", to=to, settings=settings(20, workers=2), **pairs)
+    assert_same(state(to), state(alone))
+
+
+def test_workers_end_when_the_first_process_is_killed(tmp_path, pairs):
+    to = tmp_path / "m"
+    sets = [word for one in ("model.width=16", "model.layers=1", "threads=1") for word in ("--set", one)]
+    words = [sys.executable, "-m", "regard", "train", "translate", pairs["source"], pairs["target"], "--to", to,
+             "--workers", "2", "--steps", "100000", *sets]  # fmt: skip
+    first = subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True)
+    try:
+        _until(lambda: (to / "run" / "metrics.jsonl").exists() and f"regard.run.crew {to}" in _processes())
+    finally:
+        first.kill()
+        first.communicate()
+    _until(lambda: f"regard.run.crew {to}" not in _processes())
+
+
+def test_nothing_is_unpickled_between_workers(tmp_path, pairs, monkeypatch):
+    """Where every pickle.loads fails, two workers train all the same, also sharded."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import pickle, torch\n"
+        "def refuse(*args, **kwargs):\n    raise RuntimeError('something was pickled')\n"
+        "pickle.loads = pickle.load = pickle.dumps = pickle.dump = refuse\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    said = _cli(tmp_path / "m", pairs, "--workers", "2", "--steps", "4", "--set", "shard=true")
+    assert said.returncode == 0, said.stderr
+    assert "2 workers with 1 thread each, sharded" in said.stderr
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+def test_torchrun_on_one_machine_or_two_makes_bit_for_bit_the_same(tmp_path, pairs, alone, agents):
+    """Two agents on loopback are two machines to torchrun: each starts its own process, and they meet by address."""
+    to = tmp_path / "m"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = tmp_path / "run.toml"
+    config.write_text(_toml(settings(20, workers=2)))
+    started = []
+    for rank in range(agents):
+        launch = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={agents}", f"--node-rank={rank}",
+                  f"--nproc-per-node={2 // agents}", "--master-addr=127.0.0.1", f"--master-port={port}"]  # fmt: skip
+        words = ["-m", "regard", "train", "translate", pairs["source"], pairs["target"], "--to", to, "--config", config]
+        env = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+        started.append(subprocess.Popen([*launch, *map(str, words)], stderr=subprocess.PIPE, text=True, env=env))
+    said = [process.communicate(timeout=240)[1] for process in started]
+    assert [process.returncode for process in started] == [0] * agents, said
+    assert_same(state(to), state(alone))
+
+
+def test_workers_that_were_not_started_cannot_be_asked_for(tmp_path, pairs, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(regard.ConfigError, match=r"workers=2 were asked for, but 4 processes were started"):
+        regard.train("translate", to=tmp_path / "m", settings=settings(5, workers=2), **pairs)
+
+
+def _cli(to: Path, pairs: dict, *words: str) -> subprocess.CompletedProcess:
+    sets = ("model.width=16", "model.layers=1", "model.heads=2", "threads=1", "text.vocab_size=400")
+    command = [
+        sys.executable,
+        "-m",
+        "regard",
+        "train",
+        "translate",
+        pairs["source"],
+        pairs["target"],
+        "--to",
+        to,
+        *words,
+    ]
+    command += [word for one in sets for word in ("--set", one)]
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=240, check=False)
+
+
+def _toml(tree: dict) -> str:
+    """Settings as TOML: plain values first, then the sections."""
+    plain = [f"{name} = {json.dumps(value)}" for name, value in tree.items() if not isinstance(value, dict)]
+    sections = [f"[{name}]\n{_toml(value)}" for name, value in tree.items() if isinstance(value, dict)]
+    return "\n".join([*plain, *sections])
+
+
+def _processes() -> str:
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue  # it has just ended
+        lines.append(f"{path.parent.name} {words}")
+    return "\n".join(lines)
+
+
+def _until(is_so, seconds: float = 120) -> None:
+    began = time.monotonic()
+    while not is_so():
+        assert time.monotonic() - began < seconds, "it never came"
+        time.sleep(0.1)
