@@ -35,9 +35,9 @@ from regard.trainer.state import Standing
 
 SETTINGS: dict[str, Any] = {
     "size": "tiny", "device": "cpu", "text": {"vocab_size": 10_000}, "model": {"dropout": 0.3},
-    "train": {"tokens_per_batch": 4096, "rate": 0.003},
+    "train": {"tokens_per_batch": 8192, "rate": 0.003},
 }  # fmt: skip
-UPDATES = 8  # a turn
+UPDATES = 4  # a turn
 
 # side -> (what, processes, threads of each, parts of a batch one after another in a process)
 SIDES = {

@@ -1,10 +1,11 @@
 """Where numbers are computed: device, threads, seeds. Knows nothing of models."""
 
+import ctypes
 import hashlib
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import torch
 
@@ -55,9 +56,21 @@ def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def keep_memory() -> None:
+    """From now on, memory that a tensor gives back is kept for the next one: asking the system for fresh pages takes a
+    twentieth of a training step. Where there is no glibc, nothing happens.
+    """
+    with suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        if hasattr(library, "gnu_get_libc_version"):
+            for parameter in (-3, -1):  # from which size on the system is asked; how much is kept
+                library.mallopt(parameter, 2**30)
+
+
 @contextmanager
 def settled(threads: int) -> Iterator[None]:
     """While inside, results are repeatable: this many threads, and only operations that add up in a fixed order."""
+    keep_memory()
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what CUDA asks for before it promises an order
     threads_before, strict_before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     torch.set_num_threads(threads)

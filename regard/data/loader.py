@@ -43,15 +43,20 @@ class Order(ABC):
 class Loader(Order):
     """Batches of indexes, filled up to a budget of tokens with examples of like length."""
 
-    def __init__(self, lengths: Sequence[Tensor], tokens_per_batch: int, seed: int) -> None:
-        """lengths: per side of an example, (n,)."""
+    def __init__(self, lengths: Sequence[Tensor], tokens_per_batch: int, seed: int, together: int = 1) -> None:
+        """lengths: per side of an example, (n,). together: batches that come one after another and are of like length,
+        so that workers who compute one each are done at the same time."""
         super().__init__()
+        self._together = together
         sides = torch.stack(list(lengths))  # (sides, n)
-        longest, shortest = sides.amax(0), sides.amin(0) // GRAIN * GRAIN
-        self._key = longest * (int(longest.max()) + 1) + shortest  # (n,) examples of one key may swap places
+        longest, shortest = sides.amax(0), sides.amin(0) // GRAIN  # (n,)
+        base = int(longest.max()) + 1
+        self._key = (longest * base + shortest) * len(sides) + sides.argmax(0)  # (n,) those of one key may swap places
         self._seed = seed
         order = torch.argsort(self._key, stable=True)
-        self._cuts = _cut(sides[:, order], tokens_per_batch)
+        room = torch.minimum(longest, shortest * GRAIN + GRAIN - 1)  # (n,) of the shorter side, for any of its key
+        room = torch.where(sides == longest, sides, room)  # (sides, n)
+        self._cuts = _cut(room[:, order], tokens_per_batch)
 
     def __len__(self) -> int:
         """Batches per epoch."""
@@ -63,7 +68,9 @@ class Loader(Order):
         shuffled = torch.randperm(len(self._key), generator=generator)
         order = shuffled[torch.argsort(self._key[shuffled], stable=True)]  # by length, by chance among equals
         batches = [order[start:end] for start, end in zip(self._cuts, self._cuts[1:], strict=False)]
-        return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+        groups = [batches[place : place + self._together] for place in range(0, len(batches), self._together)]
+        last = groups.pop() if len(groups[-1]) < self._together else []  # a group that is not full comes at the end
+        return [one for i in torch.randperm(len(groups), generator=generator).tolist() for one in groups[i]] + last
 
 
 class Blocks(Order):

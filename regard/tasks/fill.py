@@ -100,7 +100,8 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
     from regard.device import derive_seed
 
     texts = TokenLists.named("text", tensors)
-    loader = Loader([texts.lengths], config.train.share(config.train.tokens_per_batch), config.seed)
+    budget, together = config.train.share(config.train.tokens_per_batch), config.train.parts or 1
+    loader = Loader([texts.lengths], budget, config.seed, together)
     hiding = make_hiding(tokenizer, config.train.hidden, config.train.whole_words)
 
     def batch(position: int) -> TextBatch:

@@ -1,11 +1,13 @@
 """Cross-entropy as (sum, count), fused with the output layer so that the logits of a batch never exist at once."""
 
+import math
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+TO_TWO = math.log2(math.e)
 ROWS = 512  # hidden vectors whose logits exist at one time: 512 x 10,000 x 4 bytes = 20 MB
 
 
@@ -32,23 +34,26 @@ class _SummedLoss(torch.autograd.Function):
         table_sum = table.sum(0)  # (D,)
         total = rows.new_zeros(())
         to_rows = torch.empty_like(rows) if needs_gradient else rows
-        to_table = torch.zeros_like(table) if needs_gradient else table
+        to_table = torch.empty_like(table) if needs_gradient else table
         to_bias = torch.zeros_like(bias) if bias is not None else None
         for start in range(0, len(rows), ROWS):
             chunk, truth = rows[start : start + ROWS], labels[start : start + ROWS]  # (n, D), (n,)
-            logits = F.linear(chunk, table, bias)  # (n, V), the largest tensor of a step
-            total -= told * logits.gather(1, truth[:, None]).sum()
+            # In powers of two, not of e: exp2 takes two thirds of the time of exp on a CPU.
+            logits = F.linear(
+                chunk * TO_TWO, table, None if bias is None else bias * TO_TWO
+            )  # (n, V), the largest tensor
+            total -= told * logits.gather(1, truth[:, None]).sum() / TO_TWO
             if smoothing:
                 total -= evenly * ((chunk @ table_sum).sum() + (0 if bias is None else len(chunk) * bias.sum()))
             top = logits.amax(dim=1, keepdim=True)  # (n, 1)
-            odds = logits.sub_(top).exp_()  # (n, V), in place; divided by their sum they are probabilities
+            odds = logits.sub_(top).exp2_()  # (n, V), in place; divided by their sum they are probabilities
             mass = odds.sum(dim=1, keepdim=True)  # (n, 1)
-            total += (top + mass.log()).sum()
+            total += (top + mass.log2()).sum() / TO_TWO
             if needs_gradient:
                 # Probabilities minus truth; but what is the same for a whole row, or is about one choice of it, is
                 # put where it is small, instead of into every number.
                 to_rows[start : start + ROWS] = (odds @ table) / mass - evenly * table_sum - told * table[truth]
-                to_table.addmm_(odds.T, chunk / mass)
+                to_table.addmm_(odds.T, chunk / mass, beta=int(start > 0))  # the first is not added to anything
                 if to_bias is not None:
                     to_bias += (odds.T @ (1 / mass)).squeeze(1)
         if needs_gradient:

@@ -85,8 +85,10 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(seed):
     best = max(every, key=lambda ids: score(ids) / (len(ids) + 1))
     answers = beam(Table(table), torch.tensor([1]), END, [limit], Search(beams=100, n_best=100))[0]
     finished = [h for h in answers if h.is_finished]
-    assert finished[0].ids == list(best)
-    assert finished[0].score == pytest.approx(score(best), abs=1e-4)
+    found = finished[0]
+    assert found.score == pytest.approx(score(found.ids), abs=1e-4)
+    # The same steps in another order are as good: a tie may go either way.
+    assert found.score / (len(found.ids) + 1) == pytest.approx(score(best) / (len(best) + 1), abs=1e-5)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 4), st.sampled_from([0.0, 0.6, 1.0]))
