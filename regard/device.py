@@ -45,8 +45,10 @@ def memory_of(device: torch.device) -> int:
 
 def peak_memory() -> int:
     """Bytes that this process held at most so far."""
-    import resource
-
+    try:
+        import resource
+    except ImportError:  # a system that does not tell
+        return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

@@ -126,8 +126,7 @@ def test_nothing_is_unpickled_between_workers(tmp_path, pairs, monkeypatch):
     assert "2 workers with 1 thread each, sharded" in said.stderr
 
 
-@pytest.mark.parametrize("agents", [1, 2])
-def test_torchrun_on_one_machine_or_two_makes_bit_for_bit_the_same(tmp_path, pairs, alone, agents):
+def test_torchrun_on_two_machines_makes_bit_for_bit_the_same(tmp_path, pairs, alone):
     """Two agents on loopback are two machines to torchrun: each starts its own process, and they meet by address."""
     to = tmp_path / "m"
     with socket.socket() as free:
@@ -136,14 +135,14 @@ def test_torchrun_on_one_machine_or_two_makes_bit_for_bit_the_same(tmp_path, pai
     config = tmp_path / "run.toml"
     config.write_text(_toml(settings(20, workers=2)))
     started = []
-    for rank in range(agents):
-        launch = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={agents}", f"--node-rank={rank}",
-                  f"--nproc-per-node={2 // agents}", "--master-addr=127.0.0.1", f"--master-port={port}"]  # fmt: skip
+    for rank in range(2):
+        launch = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", f"--node-rank={rank}",
+                  "--nproc-per-node=1", "--master-addr=127.0.0.1", f"--master-port={port}"]  # fmt: skip
         words = ["-m", "regard", "train", "translate", pairs["source"], pairs["target"], "--to", to, "--config", config]
         env = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
         started.append(subprocess.Popen([*launch, *map(str, words)], stderr=subprocess.PIPE, text=True, env=env))
     said = [process.communicate(timeout=240)[1] for process in started]
-    assert [process.returncode for process in started] == [0] * agents, said
+    assert [process.returncode for process in started] == [0, 0], said
     assert_same(state(to), state(alone))
 
 

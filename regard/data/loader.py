@@ -43,11 +43,9 @@ class Order(ABC):
 class Loader(Order):
     """Batches of indexes, filled up to a budget of tokens with examples of like length."""
 
-    def __init__(self, lengths: Sequence[Tensor], tokens_per_batch: int, seed: int, together: int = 1) -> None:
-        """lengths: per side of an example, (n,). together: batches that come one after another and are of like length,
-        so that workers who compute one each are done at the same time."""
+    def __init__(self, lengths: Sequence[Tensor], tokens_per_batch: int, seed: int) -> None:
+        """lengths: per side of an example, (n,)."""
         super().__init__()
-        self._together = together
         sides = torch.stack(list(lengths))  # (sides, n)
         longest, shortest = sides.amax(0), sides.amin(0) // GRAIN  # (n,)
         base = int(longest.max()) + 1
@@ -68,9 +66,7 @@ class Loader(Order):
         shuffled = torch.randperm(len(self._key), generator=generator)
         order = shuffled[torch.argsort(self._key[shuffled], stable=True)]  # by length, by chance among equals
         batches = [order[start:end] for start, end in zip(self._cuts, self._cuts[1:], strict=False)]
-        groups = [batches[place : place + self._together] for place in range(0, len(batches), self._together)]
-        last = groups.pop() if len(groups[-1]) < self._together else []  # a group that is not full comes at the end
-        return [one for i in torch.randperm(len(groups), generator=generator).tolist() for one in groups[i]] + last
+        return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
 
 
 class Blocks(Order):

@@ -7,7 +7,7 @@ the saved states. Running again with the same folder goes on from the newest who
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -122,23 +122,24 @@ def _train(
     from regard.run.session import Session
     from regard.trainer.state import Standing, StateStore
 
-    with settled(begun.config.threads or 1):
+    with settled(begun.config.threads or 1), ExitStack() as stack:
         standing = StateStore(run / "state").newest() or Standing()
-        record, measured = begun.record, begun.record.get("measured")
-        if measured is None:
-            try:
+        measured = begun.record.get("measured")
+        try:
+            if measured is None:
                 team, measured = assemble(run, begun.config, begun.tokenizer, standing, world)
-            except RegardError:
-                if is_new:
-                    clear(run)  # other settings may be the remedy
-                raise
-        else:
-            team = Team(run, begun.config, begun.tokenizer, standing, world)
-        record = record | {"config": team.config.model_dump(mode="json"), "measured": measured}
+            else:
+                team = Team(run, begun.config, begun.tokenizer, standing, world)
+            stack.callback(team.part)
+            judge = family.judge(begun.material.valid, team.feed, begun.tokenizer, team.config, check)
+        except RegardError:
+            if is_new:
+                clear(run)  # other settings may be the remedy
+            raise
+        record = begun.record | {"config": team.config.model_dump(mode="json"), "measured": measured}
         if begun.note and standing.step:
             record["inexact_from"] = [*record.get("inexact_from", []), standing.step]
         write_record(run, record)
-        judge = family.judge(begun.material.valid, team.feed, begun.tokenizer, team.config, check)
         session = Session(family, to, run, begun.material, team, begun.tokenizer, standing, judge, check)
         yield session.plan(measured, begun.note if standing.step else None)
         yield from session.events()

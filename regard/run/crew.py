@@ -170,23 +170,30 @@ class Team:
     ) -> None:
         """launched: the world, if somebody else started the processes of it."""
         assert config.workers is not None and config.threads is not None, "decided before"
+        self.is_followed, self.is_well = True, True  # whether the others wait for a word, and whether they can hear one
+        self.last_words: dict[str, Any] = {}
         device = choose_device(config.device)
         self._crew = Crew(run.parent, config.workers, device) if launched is None and config.workers > 1 else None
         self.world = self._crew.world if self._crew else launched or World(device=device)
         torch.set_num_threads(config.threads)
         told = {"config": config.model_dump(mode="json"), "standing": standing.model_dump(mode="json")}
-        self.world.share(json.dumps(told))
-        self.trainer, self.feed = set_up(run, config, tokenizer, standing, self.world)
+        try:
+            self.world.share(json.dumps(told))
+            self.trainer, self.feed = set_up(run, config, tokenizer, standing, self.world)
+        except BaseException:
+            self.is_well = False
+            self.part()
+            raise
         self.config = resolve(merge(config.model_dump(), {"shard": self.trainer.is_sharded}))
 
-    def part(self, last_words: dict[str, Any] | None = None, *, is_followed: bool = True, is_well: bool = True) -> None:
-        """This was all. is_followed: whether the others still wait for a word; is_well: whether they can hear one."""
-        if is_well:
-            if is_followed:
+    def part(self) -> None:
+        """This was all: the others hear so, and go home."""
+        if self.is_well:
+            if self.is_followed:
                 self.world.tell(Word.END)
-            self.world.share(json.dumps(last_words or {}))
+            self.world.share(json.dumps(self.last_words))
         if self._crew:
-            self._crew.close(is_well=is_well)
+            self._crew.close(is_well=self.is_well)
 
     def fallen(self) -> str | None:
         """What became of a process that is no longer there, if one is not."""

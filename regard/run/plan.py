@@ -63,7 +63,8 @@ def assemble(
     try:
         other = _measure(together)
     except BaseException:
-        together.part(is_well=False)
+        together.is_well = False
+        together.part()
         raise
     speeds = {f"1x{cores}": found["tokens_per_second"], f"{workers}x{cores // workers}": other["tokens_per_second"]}
     if other["tokens_per_second"] > GAIN * found["tokens_per_second"]:

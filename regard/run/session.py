@@ -81,32 +81,29 @@ class Session:
     def events(self) -> Iterator[Event]:
         """Trains until the end, or until somebody stops: then everything is saved first."""
         self._cut_metrics()
-        is_followed = is_well = True
-        last: dict[str, Any] = {}
         try:
             while not (reason := self._reason_to_end()):
                 yield from self._train_on()
             finished = self._finish(reason)
-            last = {"step": finished.step, "seconds": finished.seconds, "scores": finished.scores, "reason": reason}
+            told = {"step": finished.step, "seconds": finished.seconds, "scores": finished.scores, "reason": reason}
+            self.team.last_words = told
             yield finished
         except (Stopped, GeneratorExit):
             self._save()
             raise
         except Diverged as problem:
-            is_followed = False
+            self.team.is_followed = False
             raise RunError(self._explain(problem)) from None
         except RuntimeError as problem:
-            is_well = False
+            self.team.is_well = False
             if not is_parted(self.team.world, problem):
                 raise
             self._save()
             what = self.team.fallen() or f"another process of this run is gone ({problem})"
             raise RunError(f"{what}; all is saved up to step {self.trainer.step}, the same command goes on") from None
         except BaseException:
-            is_well = self.team.world.size == 1
+            self.team.is_well = False  # the others may be in the middle of a step
             raise
-        finally:
-            self.team.part(last, is_followed=is_followed, is_well=is_well)
 
     def _train_on(self) -> Iterator[Event]:
         """Steps and scores until there is a reason to end."""
@@ -162,7 +159,7 @@ class Session:
             "seconds": standing.seconds + event.seconds, "first_loss": self.trainer.first_loss,
             "skipped": standing.skipped + event.is_skipped, "pieces": event.pieces, "halved": halved,
         })  # fmt: skip
-        self.pace += (event.seconds - self.pace) * (0.02 if self.recent or event.step > LOG_STEPS else 1.0)
+        self.pace += 0.02 * (event.seconds - self.pace)  # over the last fifty or so
         self.recent.append(event)
         if event.step % LOG_STEPS == 0:
             self._log_steps()

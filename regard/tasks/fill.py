@@ -100,8 +100,7 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
     from regard.device import derive_seed
 
     texts = TokenLists.named("text", tensors)
-    budget, together = config.train.share(config.train.tokens_per_batch), config.train.parts or 1
-    loader = Loader([texts.lengths], budget, config.seed, together)
+    loader = Loader([texts.lengths], config.train.share(config.train.tokens_per_batch), config.seed)
     hiding = make_hiding(tokenizer, config.train.hidden, config.train.whole_words)
 
     def batch(position: int) -> TextBatch:

@@ -23,9 +23,10 @@ class Row:
 ENDLESS = float("inf")
 TABLE: dict[str, list[Row]] = {
     "translate": [
-        Row(2_000_000, "tiny", {"model": {"dropout": 0.1}}),
-        Row(20_000_000, "small", {"model": {"dropout": 0.1}}),
-        Row(ENDLESS, "base", {"model": {"dropout": 0.1}}),
+        Row(150_000, "tiny", {"model": {"dropout": 0.3}, "train": {"tokens_per_batch": 2048}}),
+        Row(2_000_000, "tiny", {"model": {"dropout": 0.2}, "train": {"tokens_per_batch": 4096}}),
+        Row(20_000_000, "small", {"model": {"dropout": 0.1}, "train": {"tokens_per_batch": 8192}}),
+        Row(ENDLESS, "base", {"model": {"dropout": 0.1}, "train": {"tokens_per_batch": 16384}}),
     ],
     "write": [
         Row(500_000, "tiny", {"text": {"tokenizer": "char"}, "train": {"smoothing": 0.0}}),

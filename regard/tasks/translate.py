@@ -151,8 +151,7 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
 
     pairs = EncodedPairs.of(tensors)
     lengths = [pairs.sources.lengths, pairs.targets.lengths]
-    budget, together = config.train.share(config.train.tokens_per_batch), config.train.parts or 1
-    loader = Loader(lengths, budget, config.seed, together)
+    loader = Loader(lengths, config.train.share(config.train.tokens_per_batch), config.seed)
 
     def batch(position: int) -> PairBatch:
         return collate_pairs(pairs.sources, pairs.targets, loader.at(position), tokenizer.pad_id)

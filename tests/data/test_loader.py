@@ -35,15 +35,6 @@ def test_position_is_one_integer(pairs, position):
     assert from_start == [again.at(place).tolist() for place in range(position, position + 5)]
 
 
-def test_batches_that_are_computed_side_by_side_are_of_like_length():
-    lengths = torch.arange(1, 401) % 50 + 1
-    batches = Loader([lengths], 100, seed=1, together=2).epoch(3)
-    assert sorted(torch.cat(batches).tolist()) == list(range(400))
-    pairs = [(int(lengths[a].max()), int(lengths[b].max())) for a, b in zip(batches[::2], batches[1::2], strict=False)]
-    assert all(abs(one - other) <= 3 for one, other in pairs)
-    assert len({one for one, _ in pairs[:10]}) > 4  # while one step differs from the next
-
-
 def test_order_is_a_function_of_seed_and_epoch():
     pairs = [(i % 7 + 3, i % 5 + 3) for i in range(200)]
     assert [b.tolist() for b in make(pairs).epoch(3)] == [b.tolist() for b in make(pairs).epoch(3)]
