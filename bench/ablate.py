@@ -5,10 +5,11 @@ processor time. Each finished variant is in the JSON file at once, and one that 
 """
 
 import json
+import random
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,12 @@ from regard.data.collate import collate_pairs
 from regard.data.loader import Loader
 from regard.data.tokens import TokenLists
 from regard.device import derive_seed, settled
+from regard.run.begin import decide
 from regard.tasks.task import Corpus
 from regard.tasks.translate import TRANSLATE, gather
 from regard.text.tokenizer import Tokenizer
 from regard.trainer.loop import Trainer, average, is_milestone
 from regard.trainer.optim import learning_rate, make_optimizer
-
-EMA = 0.999
 
 
 def nobody() -> None:
@@ -44,24 +44,21 @@ class Variant:
     rdrop: float = 0.0  # weight of the divergence between two passes
 
 
-BASE: Settings = {
-    "threads": 1,
-    "text": {"vocab_size": 6000},
-    "model": {"dropout": 0.1},
-    "train": {"rate": 0.005, "tokens_per_batch": 2048},
-}
-
 VARIANTS: dict[str, Variant] = {
-    "base": Variant(),
+    "base": Variant(),  # what the table of defaults says for this corpus
     "muon": Variant(muon_rate=0.01),
     "muon-0.03": Variant(muon_rate=0.03),
     "linear": Variant({"train": {"schedule": "linear"}}),
     "muon-linear": Variant({"train": {"schedule": "linear"}}, muon_rate=0.01),
     "pre-norm": Variant({"model": {"norm": "pre"}}),
+    "vocab-1200": Variant({"text": {"vocab_size": 1200}}),
     "vocab-3000": Variant({"text": {"vocab_size": 3000}}),
+    "vocab-5000": Variant({"text": {"vocab_size": 5000}}),
     "vocab-10000": Variant({"text": {"vocab_size": 10000}}),
     "batch-4096": Variant({"train": {"tokens_per_batch": 4096}}),
+    "dropout-0.1": Variant({"model": {"dropout": 0.1}}),
     "dropout-0.2": Variant({"model": {"dropout": 0.2}}),
+    "dropout-0.3": Variant({"model": {"dropout": 0.3}}),
     "bpe-dropout": Variant(bpe_dropout=0.1),
     "r-drop": Variant(rdrop=1.0),
     "rate-0.003": Variant({"train": {"rate": 0.003}}),
@@ -74,11 +71,15 @@ def main() -> None:
     parser.add_argument("--set", dest="corpus", choices=["multi30k", "tatoeba"], default="multi30k")
     parser.add_argument("--tokens", type=float, default=4e6, help="source and target tokens seen by each variant")
     parser.add_argument("--only", nargs="*", help="names of variants; all of them if not given")
+    parser.add_argument("--pairs", type=int, help="learn from this many of them; all if not given")
     given = parser.parse_args()
     results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     corpus = read(given.data, given.corpus)
+    if given.pairs:
+        corpus = replace(corpus, train=random.Random(1).sample(corpus.train, given.pairs))
+    of = f"{given.corpus} {given.pairs} pairs" if given.pairs else given.corpus
     for name in given.only or VARIANTS:
-        key = f"{given.corpus} {name} {given.tokens / 1e6:g}M"
+        key = f"{of} {name} {given.tokens / 1e6:g}M"
         if key in results:
             continue
         results[key] = run(corpus, VARIANTS[name], given.tokens)
@@ -97,7 +98,7 @@ def read(data: Path, name: str) -> Corpus:
 
 
 def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
-    config = resolve(merge(merge(BASE, {"train": {"horizon": 10**9}}), variant.settings))
+    config = decide(TRANSLATE, corpus, merge({"threads": 1, "train": {"horizon": 10**9}}, variant.settings))
     tokenizer = TRANSLATE.learn(corpus, config, nobody)
     config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
     feed = TRANSLATE.feed(TRANSLATE.encode(corpus.train, tokenizer, config, nobody).tensors, tokenizer, config)
@@ -117,7 +118,7 @@ def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
         while done < tokens:
             event = trainer.make_step()
             done += event.tokens
-            share = min(1 - EMA, 1.0) if event.step > 200 else 0.1
+            share = max(0.001, 10 / (event.step + 10))  # of the new: spans about the last tenth
             for name, tensor in model.state_dict().items():
                 slow[name].lerp_(tensor, share)
             if is_milestone(event.step, per_doubling=16, first=64, widest=None):
