@@ -15,9 +15,10 @@ from measure import arguments, report
 from transformers import BertConfig, BertForMaskedLM
 
 from regard.config import choose_rate, merge, resolve
-from regard.device import count_cores, settled
+from regard.device import settled
 from regard.engine.score import guess_hidden
 from regard.interop import bert
+from regard.machine import count_cores
 from regard.tasks.fill import FILL
 from regard.trainer.loop import Trainer
 from regard.trainer.optim import learning_rate, make_optimizer, set_rate

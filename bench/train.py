@@ -8,7 +8,6 @@ smoothing, Adam, clipping. A peer is measured in several layouts, and the best o
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +19,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from measure import arguments, report
 from torch import Tensor, nn
+from turns import Side, memory_mb, serve
 
 from regard.config import RunConfig, merge, resolve
 from regard.data.batch import PairBatch
@@ -83,7 +83,7 @@ def bench(data: Path, turns: int, folder: Path) -> dict[str, Any]:
         print(f"turn {turn}:", {name: round(rows[-1]["speed"]) for name, rows in found.items() if rows}, flush=True)
     for processes in sides.values():
         for process in processes:
-            process.communicate("\n")
+            process.close()
     speed = {name: statistics.median(row["speed"] for row in rows) for name, rows in found.items()}
     memory = {name: max(row["memory"] for row in rows) for name, rows in found.items()}
     best = {
@@ -112,28 +112,18 @@ def bench(data: Path, turns: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def start(name: str, run: Path) -> list[subprocess.Popen[str]]:
+def start(name: str, run: Path) -> list[Side]:
     what, processes, threads, _ = SIDES[name]
     count = 1 if what == "regard" else processes  # regard starts its own workers
-    meeting = run / f"{name} meeting"
-    words = [sys.executable, __file__, "--data", str(run), "--side", name]
-    env = os.environ | {"OMP_NUM_THREADS": str(threads), "GLOO_SOCKET_IFNAME": "lo"}
-    return [
-        subprocess.Popen([*words, str(rank), str(count), str(meeting)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                         text=True, env=env)
-        for rank in range(count)
-    ]  # fmt: skip
+    words = [__file__, "--data", str(run), "--side", name]
+    env = {"OMP_NUM_THREADS": str(threads), "GLOO_SOCKET_IFNAME": "lo"}
+    return [Side([*words, str(rank), str(count), str(run / f"{name} meeting")], **env) for rank in range(count)]
 
 
-def ask(processes: list[subprocess.Popen[str]]) -> dict[str, float]:
+def ask(processes: list[Side]) -> dict[str, float]:
     for process in processes:
-        assert process.stdin
-        process.stdin.write(f"{UPDATES}\n")
-        process.stdin.flush()
-    answers = []
-    for process in processes:
-        assert process.stdout
-        answers.append(json.loads(process.stdout.readline()))
+        process.tell(updates=UPDATES)
+    answers = [process.answer() for process in processes]
     tokens, seconds = sum(a["tokens"] for a in answers), max(a["seconds"] for a in answers)
     return {"speed": tokens / seconds, "memory": sum(a["memory"] for a in answers)}
 
@@ -155,7 +145,9 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
                 team.world.tell(Word.STEP)
                 return team.trainer.make_step().tokens
 
-            serve(update, [os.getpid(), *(p.pid for p in team._crew._processes)] if team._crew else [os.getpid()])
+            serve_updates(
+                update, [os.getpid(), *(p.pid for p in team._crew._processes)] if team._crew else [os.getpid()]
+            )
             team.part()
         return
     if int(count) > 1:
@@ -165,24 +157,16 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
     torch.manual_seed(0)
     peer = (Marian if what == "hf" else Plain)(config, tokenizer.pad_id)
     loop = PlainLoop(peer, run, config, tokenizer, int(rank), int(count))
-    serve(loop.update, [os.getpid()])
+    serve_updates(loop.update, [os.getpid()])
 
 
-def serve(update: Any, pids: list[int]) -> None:
-    for line in sys.stdin:
-        if not line.strip():
-            return
-        began, tokens = time.perf_counter(), 0
-        for _ in range(int(line)):
-            tokens += update()
-        seconds = time.perf_counter() - began
-        print(json.dumps({"tokens": tokens, "seconds": seconds, "memory": sum(map(memory_mb, pids))}), flush=True)
+def serve_updates(update: Any, pids: list[int]) -> None:
+    def work(updates: int) -> dict[str, Any]:
+        began = time.perf_counter()
+        tokens = sum(update() for _ in range(updates))
+        return {"tokens": tokens, "seconds": time.perf_counter() - began, "memory": memory_mb(*pids)}
 
-
-def memory_mb(pid: int) -> float:
-    """What a process holds, pages shared with others counted by share."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:"))
+    serve(work)
 
 
 class PlainLoop:

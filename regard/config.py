@@ -128,6 +128,14 @@ class RunConfig(_Settings):
     def _auto_is_measured(cls, workers: Any) -> Any:
         return None if workers == "auto" else workers
 
+    @property
+    def layout(self) -> str:
+        """Who computes, in words."""
+        threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
+        if self.workers == 1:
+            return threads
+        return f"{self.workers} workers with {threads} each{', sharded' if self.shard else ''}"
+
 
 Settings = dict[str, Any]  # the same tree as RunConfig, with only what somebody set
 

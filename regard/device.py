@@ -1,15 +1,14 @@
 """Where numbers are computed: device, threads, seeds. Knows nothing of models."""
 
-import ctypes
 import hashlib
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import torch
 
 from regard.errors import ConfigError
+from regard.machine import keep_memory, main_memory
 
 
 def choose_device(name: str) -> torch.device:
@@ -37,36 +36,7 @@ def memory_of(device: torch.device) -> int:
     """Bytes of memory the device has in all."""
     if device.type == "cuda":
         return int(torch.cuda.get_device_properties(device).total_memory)
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):  # a system that does not tell
-        return 8 * 2**30
-
-
-def peak_memory() -> int:
-    """Bytes that this process held at most so far."""
-    try:
-        import resource
-    except ImportError:  # a system that does not tell
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def count_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def keep_memory() -> None:
-    """From now on, memory that a tensor gives back is kept for the next one: asking the system for fresh pages takes a
-    twentieth of a training step. Where there is no glibc, nothing happens.
-    """
-    with suppress(OSError, AttributeError):
-        library = ctypes.CDLL(None)
-        if hasattr(library, "gnu_get_libc_version"):
-            for parameter in (-3, -1):  # from which size on the system is asked; how much is kept
-                library.mallopt(parameter, 2**30)
+    return main_memory()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "regard"
 # A room may import from rooms on earlier lines, and from its own line only where it is the same room.
 STOREYS = [
     {"errors"},
-    {"config", "device", "files", "text", "generate"},
+    {"config", "device", "files", "machine", "text", "generate"},
     {"data", "model"},
     {"trainer", "look", "engine", "interop"},
     {"folder"},
@@ -27,7 +27,7 @@ STOREYS = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
 FORBIDDEN = {("model", "trainer"), ("generate", "model")}
-TORCHLESS = {"text", "errors", "config", "files", "folder", "use", "tasks", "run", "cli"}
+TORCHLESS = {"text", "errors", "config", "files", "machine", "folder", "use", "tasks", "run", "cli"}
 
 
 def files():

@@ -61,7 +61,7 @@ def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_pat
     regard.train("translate", to=to, settings=settings(8, workers=1), **pairs)
     plan, *_ = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
     assert plan.config.workers == 2 and plan.config.train.parts == 2
-    assert "no longer bit for bit" in plan.note and "1 workers" in plan.note and "2 workers" in plan.note
+    assert "no longer bit for bit" in plan.note and "1 thread," in plan.note and "2 workers" in plan.note
     assert json.loads((to / "run" / "run.json").read_text())["inexact_from"] == [8]
     assert_same(state(to), state(alone), tolerance=1e-5)
     again, *_ = regard.training(

@@ -26,6 +26,13 @@ app.add_typer(train_app, name="train")
 
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (per line) for machines.")]
+Engine = Annotated[
+    Literal["torch", "ctranslate2"] | None,
+    typer.Option(help="What runs the model; else the fastest.", show_default=False),
+]
+Precision = Annotated[
+    Literal["float32", "int8"] | None, typer.Option(help="int8 is smaller and a little less exact.", show_default=False)
+]
 
 
 def main() -> None:
@@ -69,18 +76,31 @@ def translate(
         int | None, typer.Option(min=1, help="Most tokens of a translation; else by the source.")
     ] = None,
     n_best: Annotated[int, typer.Option(min=1, help="Print the N best: line ||| text ||| score, lines from 0.")] = 1,
+    prefix: Annotated[str, typer.Option(help="What every translation begins with.")] = "",
+    terms: Annotated[
+        Path | None, typer.Option(help="Terms and how to translate them: term, tab, translation.", show_default=False)
+    ] = None,
+    alignments: Annotated[bool, typer.Option("--alignments", help="Append which words belong together.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Choose among each source's likely words only.")] = False,
+    engine: Engine = None,
+    precision: Precision = None,
     as_json: Json = False,
 ) -> None:
     """Translate line by line: as many lines come out as go in, in the same order."""
     from regard.cli.lines import translate_lines
+    from regard.text.terms import read_terms
 
     translate_lines(
-        _open(model, "translate"),
+        _open(model, "translate", engine, precision),
         file,
         beam=beam,
         length_penalty=length_penalty,
         max_length=max_length,
         n_best=n_best,
+        prefix=prefix,
+        terms=read_terms(terms) if terms else None,
+        alignments=alignments,
+        fast=fast,
         as_json=as_json,
         put=put,
         say=say,
@@ -99,10 +119,12 @@ def write(
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed writes the same text.")] = None,
     stop: Annotated[list[str], typer.Option(help="Stop before this text; repeatable.")] = [],  # noqa: B006
     samples: Annotated[int, typer.Option(min=1, help="Ways to go on; a blank line between them.")] = 1,
+    engine: Engine = None,
+    precision: Precision = None,
     as_json: Json = False,
 ) -> None:
     """Go on with a text, shown as it is written."""
-    writer = _open(model, "write")
+    writer = _open(model, "write", engine, precision)
     if prompt == "-":
         prompt = sys.stdin.read()
     how = {"tokens": tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p, "stop": stop}
@@ -251,12 +273,18 @@ def demo(
     DEMOS[task](direction, to, put, say)
 
 
-def _open(folder: Path, task: str) -> Any:
+def _open(folder: Path, task: str, engine: str | None = None, precision: str | None = None) -> Any:
     """The model in a folder, which must be of this task."""
+    import warnings
+
     from regard.errors import ConfigError
     from regard.run import load
 
-    opened = load(folder)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", RuntimeWarning)
+        opened = load(folder, engine=engine, precision=precision)
+    for warning in said:
+        say(f"{str(warning.message)[:1].upper()}{str(warning.message)[1:]}")
     if opened.about["task"] != task:
         raise ConfigError(f"{folder} is a model to {opened.about['task']}; use regard {opened.about['task']}")
     return opened

@@ -1,63 +1,146 @@
 """Lines in, lines out: as many, in the same order, nothing cut silently."""
 
 import json
+import os
+import select
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
 from regard.errors import CorpusError
+from regard.look.align import to_pharaoh
+
+WINDOW = 2048  # lines that are sorted and translated together, if so many are there
+BLOCK = 2**16  # bytes read at a time
+TELL_SECONDS = 0.5  # between two words on how far it got
 
 
 def translate_lines(
     translator: Any,
     file: Path | None,
     *,
-    n_best: int,
     as_json: bool,
     put: Callable[[str], None],
     say: Callable[[str], None],
-    **search: Any,
+    **options: Any,
 ) -> None:
-    """Translates a file or standard input and writes each translation as soon as its window is done."""
-    lines = _lines(file, say)
-    is_typed = file is None and sys.stdin.isatty()
-    window = {"window": 1} if is_typed else {}
-    for number, answer in enumerate(translator.translate_all(lines, n_best=n_best, **window, **search)):
-        for note in answer.notes:
-            say(f"line {number + 1}: {note}")
-        if as_json:
-            put(json.dumps({"line": number, **asdict(answer)}, ensure_ascii=False))
-        elif n_best > 1:
+    """Translates a file or standard input; whoever feeds it line by line gets each answer before the next line."""
+    with ExitStack() as stack:
+        source = _open(file, stack)
+        windows = _windows(source, say, stack.enter_context(_Progress(source)))
+        for number, answer in enumerate(translator.translate_windows(windows, **options)):
+            for note in answer.notes:
+                say(f"line {number + 1}: {note}")
+            if as_json:
+                put(json.dumps({"line": number, **asdict(answer)}, ensure_ascii=False))
+                continue
             for one in (answer, *answer.alternatives):
-                put(f"{number} ||| {_on_one_line(one.text)} ||| {one.score:.4f}")
-        else:
-            put(_on_one_line(answer.text))
-        if is_typed:
-            sys.stdout.flush()
+                fields = [_on_one_line(one.text)]
+                if options["n_best"] > 1:
+                    fields = [str(number), *fields, f"{one.score:.4f}"]
+                if options["alignments"]:
+                    fields.append(to_pharaoh(one.alignment))
+                put(" ||| ".join(fields))
 
 
-def _lines(file: Path | None, say: Callable[[str], None]) -> Iterator[str]:
+def _windows(source: "_Source", say: Callable[[str], None], progress: "_Progress") -> Iterator[list[str]]:
+    """Lines as many at a time as are there; an empty list whenever nothing more is there for the moment."""
+    number = 0
+    rest = b""
+    is_open = True
+    while is_open:
+        lines: list[bytes] = []
+        while len(lines) < WINDOW:
+            if not source.is_ready():
+                if lines:
+                    break
+                sys.stdout.flush()
+                yield []
+                sys.stdout.flush()
+            block = source.read()
+            *whole, rest = (rest + block).split(b"\n")
+            lines += whole
+            if not block:
+                is_open = False
+                lines += [rest] if rest else []
+                break
+        decoded = [_decode(line, number + place, say) for place, line in enumerate(lines, start=1)]
+        number += len(lines)
+        for start in range(0, len(decoded), WINDOW):
+            yield decoded[start : start + WINDOW]
+            progress.tell(number)
+
+
+class _Source:
+    """Bytes of a file or of standard input, as they come."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        try:
+            self._number: int | None = file.fileno()
+        except OSError:  # no file of the system's
+            self._number = None
+        self.is_typed = self._number is not None and os.isatty(self._number)
+
+    def read(self) -> bytes:
+        """What is there, at most a block; waits if there is nothing yet. Nothing at the end."""
+        return os.read(self._number, BLOCK) if self._number is not None else self._file.read(BLOCK)
+
+    def is_ready(self) -> bool:
+        """Whether reading would not wait."""
+        if self._number is None:
+            return True
+        try:
+            return bool(select.select([self._number], [], [], 0)[0])
+        except (OSError, ValueError):  # a system that can ask this of sockets only
+            return not self.is_typed
+
+
+def _open(file: Path | None, stack: ExitStack) -> _Source:
     if file is None:
-        yield from _decode(sys.stdin.buffer, say)
-        return
+        return _Source(sys.stdin.buffer)
     try:
-        with file.open("rb") as opened:
-            yield from _decode(opened, say)
+        return _Source(stack.enter_context(file.open("rb")))
     except OSError as problem:
         raise CorpusError(f"{file} cannot be read: {problem.strerror}") from None
 
 
-def _decode(file: IO[bytes], say: Callable[[str], None]) -> Iterator[str]:
-    for number, raw in enumerate(file, start=1):
-        try:
-            yield raw.decode("utf-8").removeprefix("\ufeff") if number == 1 else raw.decode("utf-8")
-        except UnicodeDecodeError as problem:
-            say(f"line {number}: byte {problem.start + 1} is not UTF-8; it was read as \ufffd")
-            yield raw.decode("utf-8", errors="replace")
+def _decode(raw: bytes, number: int, say: Callable[[str], None]) -> str:
+    raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        say(f"line {number}: byte {problem.start + 1} is not UTF-8; it was read as \ufffd")
+        return raw.decode("utf-8", errors="replace")
 
 
 def _on_one_line(text: str) -> str:
     """A line end inside a translation would make two lines of one."""
     return text.replace("\n", " ")
+
+
+class _Progress:
+    """How many lines went in, and how many a second, for whoever sits at a terminal."""
+
+    def __init__(self, source: _Source) -> None:
+        self._is_shown = sys.stderr.isatty() and not (source.is_typed or sys.stdout.isatty())
+        self._began = self._told = time.monotonic()
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def tell(self, lines: int) -> None:
+        """Says how far it got, now and then."""
+        now = time.monotonic()
+        if self._is_shown and now - self._told > TELL_SECONDS:
+            self._told = now
+            sys.stderr.write(f"\r{lines} lines, {lines / (now - self._began):.0f} lines/s")
+            sys.stderr.flush()
+
+    def __exit__(self, *problem: object) -> None:
+        if self._told > self._began:
+            sys.stderr.write("\n")

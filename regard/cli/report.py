@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-from regard.config import RunConfig
 from regard.run import training
 from regard.run.plan import Plan
 from regard.run.session import Finished
@@ -83,7 +82,7 @@ class Report:
         self.step = plan.step
         config = plan.config
         shape = describe_shape(config.model.model_dump(), TASKS[config.task].shape)
-        self.say(f"{plan.weights / 1e6:.2f} M weights ({shape}); {_layout(config)}")
+        self.say(f"{plan.weights / 1e6:.2f} M weights ({shape}); {config.device}, {config.layout}")
         self.say(f"{plan.examples} {plan.unit} to learn from, {plan.held_out} held out")
         end = "until it gets no better" if plan.left is None else f"~{_duration(plan.left)} to finish"
         memory = f"{plan.measured['memory'] / 1e9:.1f} GB"
@@ -137,13 +136,6 @@ class _TimeLeft(ProgressColumn):
         """As the run reckons it."""
         seconds = task.fields["left"]
         return Text("" if seconds is None else f"{int(seconds // 60)}:{int(seconds % 60):02} left")
-
-
-def _layout(config: RunConfig) -> str:
-    threads = f"{config.threads} thread{'s' if config.threads != 1 else ''}"
-    if config.workers == 1:
-        return f"{config.device}, {threads}"
-    return f"{config.device}, {config.workers} workers with {threads} each{', sharded' if config.shard else ''}"
 
 
 def _duration(seconds: float) -> str:

@@ -1,11 +1,16 @@
 """The torch engine: any device, a cache, finished rows dropped, attention on request. Knows ids, not text."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from regard.generate.search import Hypothesis, beam, greedy
+from regard.engine.layout import group
+from regard.generate.constrained import beam_with
+from regard.generate.found import Hypothesis
+from regard.generate.search import beam, greedy
 from regard.generate.settings import Search
 from regard.model.cache import KeyValueCache
 from regard.model.transformer import CausalLM, EncoderDecoder
@@ -16,16 +21,20 @@ TOKENS_PER_BATCH = 2048  # source tokens times beams, padding included
 class DecoderStep:
     """A translator as a search sees it: it goes on from a cache, one token a row."""
 
-    def __init__(self, model: EncoderDecoder, source: Tensor, room: int) -> None:
-        """source (B, S)"""
+    def __init__(self, model: EncoderDecoder, source: Tensor, room: int, prefix: Sequence[int] = ()) -> None:
+        """source (B, S) · prefix: what every row has said already, after its start."""
         self._model = model
         memory, may_attend = model.encode(source)
         self._cache: KeyValueCache = model.open_cache(memory, may_attend, room)
+        self._said = torch.tensor(list(prefix), dtype=torch.long, device=source.device)  # (P,)
 
     def __call__(self, last: Tensor) -> Tensor:
         """last (B,) -> logits (B, V)"""
-        hidden = self._model.advance(last[:, None], self._cache)  # (B, 1, D)
-        return self._model.logits(hidden[:, 0])
+        newest = last[:, None]  # (B, 1)
+        if len(self._said) and not self._cache.length:
+            newest = torch.cat([newest, self._said.expand(len(last), -1)], dim=1)  # (B, 1 + P)
+        hidden = self._model.advance(newest, self._cache)  # (B, 1, D), or of all that was said
+        return self._model.logits(hidden[:, -1])
 
     def keep(self, rows: Tensor) -> None:
         """rows (new B,)"""
@@ -68,6 +77,100 @@ class TextStep:
             return self._model.logits(hidden[:, -1])
 
 
+class Engine(Protocol):
+    """What runs a translator."""
+
+    def begin(
+        self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """Begins to translate; the answer waits for the best translations of each source."""
+        ...
+
+
+class NativeTranslator:
+    """A translator that is run by torch."""
+
+    name = "torch"
+
+    def __init__(self, model: EncoderDecoder, end_id: int, alignment: dict[str, Any]) -> None:
+        """alignment: the layer and the heads, both from 0, that tell where a token was read from."""
+        self._model, self._end, self._alignment = model, end_id, alignment
+
+    def begin(
+        self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """The work is done when its answer is asked for: the best translations of each source, in their order.
+
+        limits: most tokens of each translation, the end included. prefixes: what each must begin with.
+        """
+
+        def work() -> list[list[Hypothesis]]:
+            if not prefixes:
+                found = translate_ids(self._model, sources, limits, self._end, search)
+                return self._with_looks(sources, found) if search.with_looks else found
+            answers: list[list[Hypothesis]] = [[] for _ in sources]
+            for prefix in {tuple(prefix) for prefix in prefixes}:  # rows that begin alike share their batches
+                rows = [row for row, one in enumerate(prefixes) if tuple(one) == prefix]
+                parts = [sources[row] for row in rows], [limits[row] for row in rows]
+                found = translate_ids(self._model, *parts, self._end, search, prefix=prefix)
+                for row, hypotheses in zip(rows, found, strict=True):
+                    answers[row] = hypotheses
+            return self._with_looks(sources, answers) if search.with_looks else answers
+
+        return work
+
+    def begin_with(
+        self, other: Engine, sources: Sequence[list[int]], limits: Sequence[int], search: Search,
+        phrases: Sequence[Sequence[list[int]]],
+    ) -> Callable[[], list[list[Hypothesis]]]:  # fmt: skip
+        """As `begin`, where a translation must contain the phrases of its source; those without are left to another."""
+        plain = [row for row, wanted in enumerate(phrases) if not wanted]
+        wait = other.begin([sources[row] for row in plain], [limits[row] for row in plain], search)
+
+        def work() -> list[list[Hypothesis]]:
+            answers: list[list[Hypothesis]] = [[] for _ in sources]
+            for row, wanted in enumerate(phrases):
+                if wanted:
+                    room = limits[row] + sum(map(len, wanted))
+                    found = self._contain(sources[row], room, search, wanted)
+                    answers[row] = self._with_looks([sources[row]], [found])[0] if search.with_looks else found
+            for row, found in zip(plain, wait(), strict=True):
+                answers[row] = found
+            return answers
+
+        return work
+
+    @torch.inference_mode()
+    def _contain(self, source: list[int], limit: int, search: Search, phrases: Sequence[list[int]]) -> list[Hypothesis]:
+        device = next(self._model.parameters()).device
+        step = DecoderStep(self._model, torch.tensor([source], device=device), limit)
+        start = torch.tensor([self._model.pad_id], device=device)  # (1,)
+        return beam_with(step, start, self._end, limit, search, phrases)
+
+    @torch.inference_mode()
+    def _with_looks(self, sources: Sequence[list[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+        """The same, with where each token was read from: what was found is said once more, and watched."""
+        from regard.look.record import record_attention
+
+        layer, heads = self._alignment["layer"], self._alignment["heads"]
+        flat = [(row, number) for row, hypotheses in enumerate(found) for number in range(len(hypotheses))]
+        sizes = [len(sources[row]) + len(found[row][number].ids) for row, number in flat]
+        watched = [list(hypotheses) for hypotheses in found]
+        device = next(self._model.parameters()).device
+        for indexes in group(sizes, TOKENS_PER_BATCH):
+            rows = [flat[index] for index in indexes]
+            said = [found[row][number] for row, number in rows]
+            source = _pad([sources[row] for row, _ in rows], self._model.pad_id).to(device)  # (B, S)
+            target = _pad([[self._model.pad_id, *one.ids] for one in said], self._model.pad_id).to(device)  # (B, T)
+            with record_attention(self._model) as recorded:
+                self._model(source, target)
+            weights = recorded[f"decoder.blocks.{layer}.cross_attention"][0][:, heads].mean(dim=1)  # (B, T, S)
+            for (row, number), one, rows_seen in zip(rows, said, weights.tolist(), strict=True):
+                looks = [line[: len(sources[row])] for line in rows_seen[1 : len(one.ids) + one.is_finished]]
+                watched[row][number] = replace(one, looks=looks)
+        return watched
+
+
 @torch.inference_mode()
 def translate_ids(
     model: EncoderDecoder,
@@ -76,43 +179,28 @@ def translate_ids(
     end_id: int,
     search: Search,
     between_batches: Callable[[], None] = lambda: None,
+    prefix: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
     """The best translations of each source, in the order of the sources; rows of like length share a batch.
 
-    limits: most tokens of each translation, the end included.
+    limits: most tokens of each translation, the end included. prefix: what all begin with; its tokens are not scored.
     """
     model.eval()
     device = next(model.parameters()).device
     answers: list[list[Hypothesis]] = [[] for _ in sources]
-    for indexes in _group([len(ids) for ids in sources], TOKENS_PER_BATCH // search.beams):
+    for indexes in group([len(ids) for ids in sources], TOKENS_PER_BATCH // search.beams):
         between_batches()
-        row_limits = [limits[i] for i in indexes]
+        row_limits = [max(limits[i], len(prefix) + 1) for i in indexes]
         source = _pad([sources[i] for i in indexes], model.pad_id).to(device)  # (B, S)
-        step = DecoderStep(model, source, room=max(row_limits))
+        step = DecoderStep(model, source, max(row_limits), prefix)
         start = torch.full((len(indexes),), model.pad_id, device=device)  # (B,)
         if search.beams == 1:
-            found = [[best] for best in greedy(step, start, end_id, row_limits)]
+            found = [[best] for best in greedy(step, start, end_id, row_limits, prefix)]
         else:
-            found = beam(step, start, end_id, row_limits, search)
+            found = beam(step, start, end_id, row_limits, search, prefix)
         for index, hypotheses in zip(indexes, found, strict=True):
             answers[index] = hypotheses
     return answers
-
-
-def default_limit(source_length: int) -> int:
-    """Most tokens of a translation, the end included: room for any honest one, an end for one that runs away."""
-    return 3 * source_length + 20
-
-
-def _group(lengths: list[int], tokens: int) -> list[list[int]]:
-    """Indexes in groups of like length, longest first, each within the budget of tokens."""
-    groups: list[list[int]] = []
-    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if groups and (len(groups[-1]) + 1) * lengths[groups[-1][0]] <= tokens:
-            groups[-1].append(index)
-        else:
-            groups.append([index])
-    return groups
 
 
 def _pad(rows: list[list[int]], pad_id: int) -> Tensor:

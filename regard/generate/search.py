@@ -7,12 +7,12 @@ have finished as there are beams, and finished ones are ranked by score / length
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
+from regard.generate.found import Hypothesis
 from regard.generate.settings import Search
 
 
@@ -28,23 +28,13 @@ class Step(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Hypothesis:
-    """One answer of a search."""
+def greedy(step: Step, start: Tensor, end_id: int, limits: Sequence[int], said: Sequence[int] = ()) -> list[Hypothesis]:
+    """The likeliest next token, again and again. start (B,) · limits: most tokens of each row, the end included.
 
-    ids: list[int]  # without the end
-    score: float  # sum of log-probabilities, the end included
-    is_finished: bool  # False: cut off at its limit
-
-    def rank(self, length_penalty: float) -> float:
-        """Higher is better."""
-        return self.score / (len(self.ids) + self.is_finished) ** length_penalty
-
-
-def greedy(step: Step, start: Tensor, end_id: int, limits: Sequence[int]) -> list[Hypothesis]:
-    """The likeliest next token, again and again. start (B,) · limits: most tokens of each row, the end included."""
+    said: what every row begins with, as the step knows; it counts as tokens, and is not scored.
+    """
     rows = list(range(len(start)))  # which answer each active row belongs to
-    ids: list[list[int]] = [[] for _ in rows]
+    ids: list[list[int]] = [list(said) for _ in rows]
     scores = [0.0] * len(rows)
     is_finished = [False] * len(rows)
     last = start
@@ -65,10 +55,14 @@ def greedy(step: Step, start: Tensor, end_id: int, limits: Sequence[int]) -> lis
     return [Hypothesis(*answer) for answer in zip(ids, scores, is_finished, strict=True)]
 
 
-def beam(step: Step, start: Tensor, end_id: int, limits: Sequence[int], search: Search) -> list[list[Hypothesis]]:
-    """The best sequences of each row, best first, found with several of them alive at a time."""
+def beam(
+    step: Step, start: Tensor, end_id: int, limits: Sequence[int], search: Search, said: Sequence[int] = ()
+) -> list[list[Hypothesis]]:
+    """The best sequences of each row, best first, found with several of them alive at a time. Arguments as of
+    `greedy`.
+    """
     width, length_penalty, n_best = search.beams, search.length_penalty, search.n_best
-    rows = [_Row(limit) for limit in limits]
+    rows = [_Row(limit, said) for limit in limits]
     active = list(rows)
     last, scores = start, torch.zeros(len(start), 1, device=start.device)  # at first one beam a row
     while active:
@@ -98,9 +92,9 @@ class _Candidate(NamedTuple):
 class _Row:
     """The beams of one start, and what they have found."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, said: Sequence[int]) -> None:
         self.limit = limit
-        self.beams: list[list[int]] = [[]]  # ids of each, best first
+        self.beams: list[list[int]] = [list(said)]  # ids of each, best first
         self.found: list[Hypothesis] = []
         self.best_is_finished = False
 

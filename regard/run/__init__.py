@@ -19,6 +19,7 @@ from regard.run.record import clear, read_record, sole_owner, write_record
 from regard.tasks import TASKS
 from regard.tasks.task import Check, Task
 from regard.trainer.stop import Stopped, Stopper
+from regard.use.trained import Running
 
 if TYPE_CHECKING:
     from regard.run.plan import Plan
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
     from regard.trainer.distributed import Place, World
 
 
-def load(folder: str | Path) -> Any:
-    """The trained model in a folder: a Translator, Writer, Filler or Answerer."""
+def load(folder: str | Path, *, engine: str | None = None, precision: str | None = None) -> Any:
+    """The trained model in a folder: a Translator, Writer, Filler or Answerer.
+
+    engine: torch or ctranslate2, precision: float32 or int8; if not said, as fast as the machine can in float32.
+    """
+    running = Running(engine, precision)
     opened = ModelFolder(Path(folder))
-    return find_task(str(opened.about.get("task"))).open(opened)
+    return find_task(str(opened.about.get("task"))).open(opened, running)
 
 
 def train(

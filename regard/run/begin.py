@@ -72,7 +72,7 @@ def begin(
 
 def _begin_new(family: Task, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check) -> Begun:
     corpus = family.read(train_files, valid_files, resolve(wanted))
-    config = _decide(family, corpus, wanted)
+    config = decide(family, corpus, wanted)
     check()
     tokenizer = family.learn(corpus, config, check)
     check()
@@ -121,15 +121,13 @@ def _note(before: RunConfig, now: RunConfig) -> str | None:
     """Who computes may change in the middle of a run; what is computed then only differs by rounding."""
     if all(getattr(before, name) == getattr(now, name) for name in ("workers", "threads", "shard")):
         return None
-    told = "{0.workers} workers with {0.threads} threads each{1}"
-    earlier, later = (told.format(config, ", sharded" if config.shard else "") for config in (before, now))
     return (
-        f"Begun by {earlier}, going on with {later}: the batches are the same, but from here on "
+        f"Begun with {before.layout}, going on with {now.layout}: the batches are the same, but from here on "
         f"the run is no longer bit for bit what it would have been"
     )
 
 
-def _decide(family: Task, corpus: Corpus, wanted: Settings) -> RunConfig:
+def decide(family: Task, corpus: Corpus, wanted: Settings) -> RunConfig:
     """Every setting, with nothing left to choose: as it was asked for, else as it suits corpus and machine."""
     from regard.device import choose_device
 

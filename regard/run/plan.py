@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.config import RunConfig, merge, resolve
-from regard.device import count_cores
+from regard.machine import count_cores
 from regard.run.crew import Team
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,20 +15,23 @@ import torch
 from torch import Tensor
 
 from regard import __version__
+from regard.data.store import open_tensors
 from regard.errors import RunError
 from regard.files import write_whole
-from regard.folder import write_model
+from regard.folder import ModelFolder, write_model
 from regard.run.begin import Material
 from regard.run.crew import Team
 from regard.run.plan import Plan, is_due, last_step, validations
+from regard.run.record import TOKENS
 from regard.tasks.card import model_card
-from regard.tasks.task import Check, Judge, Task
+from regard.tasks.task import Check, Extras, Judge, Task
 from regard.text.tokenizer import Tokenizer
 from regard.trainer.diagnose import Diverged
 from regard.trainer.distributed import is_parted
 from regard.trainer.loop import MOST_SKIPPED, Progress, Scored, average, is_milestone
 from regard.trainer.state import Standing, StateStore, restore_weights
 from regard.trainer.stop import Stopped
+from regard.use.trained import Running
 
 SAVE_SECONDS = 60  # at most this much work is lost to a crash
 LOG_STEPS = 10  # steps per line of metrics.jsonl
@@ -217,15 +221,26 @@ class Session:
         goes on from here as if it had never ended."""
         self._save()
         scores, step = self.standing.best_scores, self.standing.best_step
+        is_last_best = False
         if self.standing.scored_step != self.trainer.step:
             last = self._score()
-            if self._is_better(last.scores, scores):
+            if is_last_best := self._is_better(last.scores, scores):
                 scores, step = last.scores, last.step
-                self._write_model(self.judge.state_dict(), step, scores)
-                step = None
-        if step is not None:  # an earlier one was best; put it there again, should the folder have been touched
-            self._write_model(self.store.get("best", step), step, scores)
+        if not is_last_best and step is not None:
+            restore_weights(self.judge, self.store.get("best", step))
+        self._write_model(self.judge.state_dict(), step or 0, scores, self._extras())
+        self._make_copy()
         return Finished(self.folder, self.trainer.step, self.standing.seconds, scores, reason)
+
+    def _extras(self) -> Extras:
+        tensors, _ = open_tensors(self.store.folder.parent / TOKENS)
+        return self.task.extras(self.judge.cpu().eval(), tensors, self.material.valid, self.tokenizer)
+
+    def _make_copy(self) -> None:
+        """Whoever opens a model makes the fast engine's copy if it is missing; if it cannot be, that is told then."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            self.task.open(ModelFolder(self.folder), Running())
 
     def _is_better(self, scores: dict[str, float], best: dict[str, float]) -> bool:
         """By the first score."""
@@ -234,7 +249,10 @@ class Session:
         name = next(iter(scores))
         return scores[name] < best[name] if self.data.lower_is_better else scores[name] > best[name]
 
-    def _write_model(self, weights: dict[str, Tensor], step: int, scores: dict[str, float]) -> None:
+    def _write_model(
+        self, weights: dict[str, Tensor], step: int, scores: dict[str, float], extras: Extras | None = None
+    ) -> None:
+        extras = extras or Extras()
         about = {
             "format": 1,
             "regard": __version__,
@@ -247,9 +265,10 @@ class Session:
             "scores_signature": self.data.signature,
             "step": step,
             "training": {"steps": self.standing.step, "tokens": self.standing.tokens, "seconds": self.standing.seconds},
+            **extras.about,
         }
         contents = self.task.pack(self.config.model, weights, self.tokenizer)
-        write_model(self.folder, about, contents | {"README.md": model_card(about, self.task.shape)})
+        write_model(self.folder, about, contents | extras.contents | {"README.md": model_card(about, self.task.shape)})
 
     def _save(self) -> None:
         if self.trainer.step:

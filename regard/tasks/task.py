@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from regard.folder import Content, ModelFolder
     from regard.text.corpus import LeftOut
     from regard.text.tokenizer import Tokenizer
+    from regard.use.trained import Running
 
 Check = Callable[[], None]  # called often during long work; raises when somebody wants to stop
 
@@ -61,6 +62,19 @@ class Judge:
 
 
 @dataclass(frozen=True)
+class Extras:
+    """What a finished model gets beside its weights."""
+
+    about: dict[str, Any] = field(default_factory=dict)  # goes to regard.json
+    contents: dict[str, Content] = field(default_factory=dict)  # files
+
+
+def no_extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Any], tokenizer: Tokenizer) -> Extras:
+    """Most families need none."""
+    return Extras()
+
+
+@dataclass(frozen=True)
 class Task:
     """One family."""
 
@@ -79,7 +93,9 @@ class Task:
     build: Callable[[ModelConfig, Tokenizer], nn.Module]
     loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
     pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder
-    open: Callable[[ModelFolder], Any]
+    open: Callable[[ModelFolder, Running], Any]
+    # Of the finished model, the encoded text it learned from and the examples held out:
+    extras: Callable[[nn.Module, dict[str, Tensor], list[Any], Tokenizer], Extras] = no_extras
 
 
 TRANSFORMER = ("layers", "width", "heads", "norm", "positions", "vocab_size")

@@ -21,6 +21,7 @@ from regard.tasks.task import (
     Check,
     Corpus,
     Encoded,
+    Extras,
     Feed,
     Judge,
     Task,
@@ -31,6 +32,7 @@ from regard.tasks.task import (
 from regard.text.corpus import LeftOut, Pair, PairFiles, fingerprint, guess_languages, read_pairs
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
+from regard.use.copy import SHORTLIST
 from regard.use.translator import Translator
 
 if TYPE_CHECKING:
@@ -231,6 +233,22 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
+def extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Pair], tokenizer: Tokenizer) -> Extras:
+    """Which heads align, and which words are worth considering for which."""
+    from regard.data.tokens import EncodedPairs
+    from regard.engine.lexicon import learn_lexicon
+    from regard.engine.shortlist import make_shortlist
+    from regard.look.heads import PAIRS, choose_heads
+
+    pairs = EncodedPairs.of(tensors)
+    lexicon = learn_lexicon(pairs, tokenizer.vocab_size)
+    sides = (tokenizer.encode_all([getattr(pair, side) for pair in valid[:PAIRS]]) for side in ("source", "target"))
+    alignment = choose_heads(model, list(zip(*sides, strict=True)), lexicon)  # type: ignore[arg-type]
+    always = [number for number in tokenizer.marks if number != tokenizer.pad_id]
+    shortlist = make_shortlist(lexicon, pairs, tokenizer.pieces[:-1], always)
+    return Extras({"alignment": alignment}, {SHORTLIST: shortlist})
+
+
 TRANSLATE = Task(
     name="translate",
     unit="pairs",
@@ -248,4 +266,5 @@ TRANSLATE = Task(
     loss=loss,
     pack=pack,
     open=Translator.open,
+    extras=extras,
 )

@@ -4,6 +4,7 @@ How pieces are learned from text is in `vocabulary.py`. Here: any `tokenizer.jso
 Names of special pieces in a text are text: "</s>" is four characters, not an end.
 """
 
+import string
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +66,17 @@ class Tokenizer:
     def dump(self) -> str:
         """What belongs into `tokenizer.json`."""
         return str(self._pieces.to_str(pretty=True))
+
+    @cached_property
+    def pieces(self) -> list[str]:
+        """The vocabulary as it is written in `tokenizer.json`, by id."""
+        return [self._pieces.id_to_token(number) or "" for number in range(self.vocab_size)]
+
+    @cached_property
+    def marks(self) -> list[int]:
+        """Ids of digits and punctuation, each for itself, and of the special pieces."""
+        marks = set(string.digits + string.punctuation)
+        return [n for n, piece in enumerate(self.pieces) if piece.removeprefix("Ġ") in marks or n in self.special_ids]
 
     def id_of(self, piece: str) -> int | None:
         """The id of a piece, if it is in the vocabulary."""

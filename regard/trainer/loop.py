@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from regard.config import TrainConfig
 from regard.data.ahead import prepare_ahead
-from regard.device import derive_seed, is_out_of_memory, peak_memory
+from regard.device import derive_seed, is_out_of_memory
 from regard.errors import RunError
+from regard.machine import held_memory
 from regard.trainer.diagnose import Diverged, first_bad_layer
 from regard.trainer.distributed import Replicas, Shards, Word, World, wholes
 from regard.trainer.optim import learning_rate, make_optimizer, set_rate
@@ -111,7 +112,7 @@ class Trainer(Generic[B]):
         self.pieces = 1
         self.first_loss: float | None = None
         self.skipped = 0  # in a row
-        self.memory = 0  # bytes that all processes together held at most, as far as it was asked
+        self.memory = 0  # bytes that all processes together hold, as far as it was asked
         self._loss = LossModule(model, loss, autocast)
         self._gradients = Shards(self._loss, self.world) if is_sharded else Replicas(model, self.world, numbers=4)
         self.optimizer = make_optimizer(model, config)
@@ -218,7 +219,7 @@ class Trainer(Generic[B]):
         made = [self.make_step(is_rehearsal=True) for _ in range(steps)]
         self.optimizer.state.clear()  # at a rate of nothing, the weights are as they were
         self.step, self.first_loss, self.skipped, self._batches = 0, None, 0, None
-        self.memory = int(self.world.sum(torch.tensor([peak_memory()], device=self.world.device)))
+        self.memory = int(self.world.sum(torch.tensor([held_memory()], device=self.world.device)))
         return made
 
     def _diagnose(self, group: list[B], loss: float, norm: float, rate: float) -> Diverged:

@@ -12,7 +12,7 @@ from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.text.stories import Story, read_stories, split_sentences
 from regard.text.tokenizer import Tokenizer
-from regard.use.trained import Trained, choose_layout, read_network
+from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_fast
 
 if TYPE_CHECKING:
     from torch import nn
@@ -41,12 +41,13 @@ class Answerer(Trained):
     """A trained model that answers questions about a story."""
 
     @classmethod
-    def open(cls, folder: ModelFolder) -> Answerer:
+    def open(cls, folder: ModelFolder, running: Running) -> Answerer:
         """The answerer in a folder."""
+        refuse_fast("answer", running)
         from regard.interop import own
 
         layout = choose_layout(folder, {"regard-answer": own})
-        return cls(*read_network(folder, layout, build_network), folder)
+        return cls(folder, lambda tokenizer: read_network(folder, tokenizer, layout, build_network), running).read_now()
 
     def __call__(self, story: str | Sequence[str], question: str) -> str:
         """The answer to a question about a story, given as a text or as sentences."""

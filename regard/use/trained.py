@@ -1,19 +1,48 @@
-"""What every trained model has: a network, a tokenizer, and the folder they came from."""
+"""What every trained model has: a network, a tokenizer, the folder they came from, and an engine that runs it."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from regard.errors import ConfigError, FolderError
 from regard.folder import TOKENIZER, ModelFolder
 from regard.text.tokenizer import Tokenizer
+from regard.use.copy import Copy
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.config import ModelConfig
+    from regard.engine.ctranslate2 import FastTranslator, FastWriter
+
+Fast = TypeVar("Fast", bound="FastTranslator | FastWriter")
+ENGINES, PRECISIONS = ("torch", "ctranslate2"), ("float32", "int8")
+
+
+@dataclass(frozen=True)
+class Running:
+    """How a model is to be run; None: as fast as this machine can."""
+
+    engine: str | None = None
+    precision: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("engine", self.engine, ENGINES), ("precision", self.precision, PRECISIONS)):
+            if value is not None and value not in known:
+                raise ConfigError(f"{name}={value} is not one of {', '.join(known)}")
+        if self.engine == "torch" and self.precision == "int8":
+            raise ConfigError("precision=int8 is for engine=ctranslate2; torch computes in float32")
+
+    @property
+    def wants_fast(self) -> bool:
+        """Whether somebody asked for what only the fast engine can do."""
+        return self.engine == "ctranslate2" or self.precision == "int8"
 
 
 class Layout(Protocol):
@@ -31,11 +60,22 @@ class Layout(Protocol):
 class Trained:
     """A network, its tokenizer and its folder; each family adds what it can do."""
 
-    def __init__(self, model: Any, tokenizer: Tokenizer, folder: ModelFolder) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
+    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
+        """read: reads the network, which happens when somebody first needs it."""
+        folder.weights()  # whichever engine runs, damage is told at once
+        self.tokenizer = Tokenizer.load(folder.file(TOKENIZER))
         self.about = folder.about
-        self._folder = folder
+        self._folder, self._read, self._running = folder, read, running
+
+    @cached_property
+    def model(self) -> Any:
+        """The network, as a torch module."""
+        return self._read(self.tokenizer)
+
+    def read_now(self) -> Self:
+        """Reads the network, so that what is wrong with it is told at once."""
+        self.__dict__["model"] = self._read(self.tokenizer)
+        return self
 
     def save(self, folder: str | Path) -> None:
         """A copy of the model's folder, without its training state."""
@@ -46,15 +86,44 @@ class Trained:
         """Where the network computes."""
         return next(self.model.parameters()).device
 
+    def _fast_copy(self, fill: Callable[[Path], dict[str, Any]]) -> Copy | None:
+        """The fast engine's copy, made if it is not there or not of these weights; None where torch is to run.
+
+        `fill` writes it into a folder, or raises ConfigError if there is no such model there.
+        """
+        if self._running.engine == "torch":
+            return None
+        copy = Copy(self._folder)
+        try:
+            if find_spec("ctranslate2") is None:
+                raise ConfigError("the package ctranslate2 is not installed")
+            if not copy.is_good():
+                copy.make(fill)
+        except (OSError, ConfigError) as problem:
+            what = f"{self._folder.folder} cannot be written" if isinstance(problem, OSError) else str(problem)
+            if self._running.wants_fast:
+                raise FolderError(f"there is no copy for the fast engine, and none can be made: {what}") from None
+            warnings.warn(f"no copy for the fast engine ({what}); torch runs instead", RuntimeWarning, stacklevel=4)
+            return None
+        return copy
+
+    def _open_fast(self, kind: Callable[..., Fast], copy: Copy, size: int) -> Fast:
+        """The fast engine, in the layout that was measured on this machine; measured now if it was not."""
+        precision = self._running.precision or "float32"
+        engine = kind(copy.path, self.tokenizer.pieces, self.tokenizer.end_id, precision, size)
+        engine.layouts = copy.layouts or engine.measure()
+        if copy.layouts is None:
+            copy.keep_layouts(engine.layouts)
+        return engine
+
 
 def read_network(
-    folder: ModelFolder, layout: Layout, build: Callable[[ModelConfig, Tokenizer], nn.Module]
-) -> tuple[nn.Module, Tokenizer]:
-    """The network in a folder, ready to be used, and its tokenizer."""
+    folder: ModelFolder, tokenizer: Tokenizer, layout: Layout, build: Callable[[ModelConfig, Tokenizer], nn.Module]
+) -> nn.Module:
+    """The network in a folder, ready to be used."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    tokenizer = Tokenizer.load(folder.file(TOKENIZER))
     config = layout.import_config(folder.config)
     if config.vocab_size != tokenizer.vocab_size:
         sizes = f"config.json has vocab_size {config.vocab_size}, but tokenizer.json {tokenizer.vocab_size} entries"
@@ -67,7 +136,7 @@ def read_network(
         raise FolderError(f"{path} is not a safetensors file we can read: {problem}") from None
     found = layout.import_weights(weights, model.state_dict())
     model.load_state_dict({name: tensor.float() for name, tensor in found.items()})
-    return model.eval(), tokenizer
+    return model.eval()
 
 
 def choose_layout(folder: ModelFolder, layouts: dict[str, Layout]) -> Layout:
@@ -77,6 +146,12 @@ def choose_layout(folder: ModelFolder, layouts: dict[str, Layout]) -> Layout:
         raise FolderError(f"{folder.folder}: config.json has model_type {kind!r}; "
                           f"a model of this task is one of {', '.join(layouts)}")  # fmt: skip
     return layouts[kind]
+
+
+def refuse_fast(task: str, running: Running) -> None:
+    """Says that this family is run by torch only."""
+    if running.wants_fast:
+        raise ConfigError(f"a model to {task} is run by torch in float32; leave --engine and --precision out")
 
 
 def refuse_below_one(**numbers: int | None) -> None:

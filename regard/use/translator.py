@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from regard.engine.layout import default_limit
+from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.generate.runaway import without_runaway
 from regard.generate.settings import Search
+from regard.look.align import Links, align_words
 from regard.text.corpus import PairFiles, read_pairs
 from regard.text.score import compare_translations, score_translations
 from regard.text.segments import split_to_fit
+from regard.text.terms import Terms, terms_in
 from regard.text.tokenizer import Tokenizer
-from regard.use.trained import Trained, read_network, refuse_below_one
+from regard.use.trained import Running, Trained, read_network, refuse_below_one
 
 if TYPE_CHECKING:
-    from regard.config import ModelConfig
-    from regard.generate.search import Hypothesis
+    from torch import nn
+
+    from regard.engine.ctranslate2 import FastTranslator
+    from regard.engine.native import NativeTranslator
+    from regard.generate.found import Hypothesis
     from regard.look.seen import Seen
 
-WINDOW = 512  # lines that are sorted and batched together
+    Begun = tuple[list[list[str]], list[list[int]], Callable[[], list[list[Hypothesis]]]]
+
+WINDOW = 2048  # lines that are sorted and batched together
+AHEAD = 1  # windows that are being translated while one is waited for
 SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
 WITHOUT_SPACES = {"zh", "ja", "th", "lo", "km", "my"}  # languages whose sentences are joined without a space
 
@@ -35,8 +47,19 @@ class Translation:
     score: float  # sum of log-probabilities, the end included
     tokens: list[str]
     source_tokens: list[str]
+    alignment: Links = field(default_factory=list)  # (word of the source, word of the text), if somebody asked
     notes: list[str] = field(default_factory=list)  # what had to be done to it: split, stopped
     alternatives: list[Translation] = field(default_factory=list)  # the next best, best first
+
+    @property
+    def words(self) -> list[str]:
+        """The text as its alignment counts it."""
+        return self.text.split()
+
+    @property
+    def source_words(self) -> list[str]:
+        """What was translated, as the alignment counts it."""
+        return "".join(self.source_tokens).split()
 
 
 class Translator(Trained):
@@ -45,15 +68,32 @@ class Translator(Trained):
     BEAM = 4
 
     @classmethod
-    def open(cls, folder: ModelFolder) -> Translator:
+    def open(cls, folder: ModelFolder, running: Running) -> Translator:
         """The translator in a folder."""
-        from regard.interop import marian
-        from regard.model.transformer import EncoderDecoder
 
-        def build(config: ModelConfig, tokenizer: Tokenizer) -> EncoderDecoder:
-            return EncoderDecoder(config, tokenizer.pad_id)
+        def read(tokenizer: Tokenizer) -> nn.Module:
+            from regard.interop import marian
+            from regard.model.transformer import EncoderDecoder
 
-        return cls(*read_network(folder, marian, build), folder)
+            return read_network(folder, tokenizer, marian, lambda config, t: EncoderDecoder(config, t.pad_id))
+
+        return cls(folder, read, running)
+
+    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
+        super().__init__(folder, read, running)
+        self._fast: FastTranslator | None = None
+        if copy := self._fast_copy(self._fill_copy):
+            from regard.engine.ctranslate2 import FastTranslator
+
+            self._fast = self._open_fast(FastTranslator, copy, copy.facts["places"])
+            self._fast.has_shortlist = copy.has_shortlist
+        else:
+            self.read_now()
+
+    @property
+    def engine(self) -> str:
+        """What runs it."""
+        return "torch" if self._fast is None else self._fast.name
 
     @property
     def source_language(self) -> str | None:
@@ -79,22 +119,50 @@ class Translator(Trained):
         """The translation of one text, with its score, tokens and alternatives; options as of `translate_all`."""
         return next(self.translate_all([text], **search))
 
-    def translate_all(
+    def translate_all(self, texts: Iterable[str], *, window: int = WINDOW, **options: Any) -> Iterator[Translation]:
+        """A translation for each text, in order; `window` texts are taken in at a time. Options as of
+        `translate_windows`.
+        """
+        refuse_below_one(window=window)
+        lines = iter(texts)
+        return self.translate_windows(iter(lambda: list(islice(lines, window)), []), **options)
+
+    def translate_windows(
         self,
-        texts: Iterable[str],
+        windows: Iterable[list[str]],
         *,
         beam: int = BEAM,
         length_penalty: float = 1.0,
         max_length: int | None = None,
         n_best: int = 1,
-        window: int = WINDOW,
+        prefix: str = "",
+        terms: Terms | None = None,
+        alignments: bool = False,
+        fast: bool = False,
     ) -> Iterator[Translation]:
-        """A translation for each text, in order; `window` texts are taken in at a time."""
-        refuse_below_one(beam=beam, n_best=n_best, window=window)
-        search = Search(max(beam, n_best), length_penalty, n_best)
-        lines = iter(texts)
-        while batch := list(islice(lines, window)):
-            yield from self._translate_window(batch, search, max_length)
+        """A translation for each text of each window, in order.
+
+        While one window is waited for, the next is already being translated; an empty window asks for all that was
+        begun. prefix: what every translation begins with. terms: words of a source, and how they must be translated;
+        texts that have one are run by torch. alignments: tell which words belong together. fast: choose among the
+        likely words of a source only.
+        """
+        refuse_below_one(beam=beam, n_best=n_best, max_length=max_length)
+        if fast and (self._fast is None or not self._fast.has_shortlist):
+            why = "this one has none" if self._fast else "this one is run by torch"
+            raise ConfigError(f"fast is for a model with a shortlist that is run by ctranslate2, and {why}")
+        search = Search(max(beam, n_best), length_penalty, n_best, alignments, fast)
+        if prefix and terms:
+            raise ConfigError("a prefix and terms cannot be asked for at the same time")
+        forced = self.tokenizer.encode_part(prefix) if prefix else []
+        begun: deque[Begun] = deque()
+        for window in windows:
+            if window:
+                begun.append(self._begin(window, search, max_length, forced, terms or {}))
+            while begun and (len(begun) > AHEAD or not window):
+                yield from self._end(begun.popleft())
+        for last in begun:
+            yield from self._end(last)
 
     def evaluate(
         self,
@@ -128,25 +196,65 @@ class Translator(Trained):
 
         return look_at_pair(self.model, self.tokenizer, text, self(text) if target is None else target)
 
-    def _translate_window(self, lines: list[str], search: Search, max_length: int | None) -> Iterator[Translation]:
-        from regard.engine.native import default_limit, translate_ids
-
+    def _begin(
+        self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
+    ) -> Begun:
         parts = [self._split(line) for line in lines]
-        sources = self.tokenizer.encode_all([part for line_parts in parts for part in line_parts])
-        limits = [max_length or default_limit(len(source)) for source in sources]
-        found = translate_ids(self.model, sources, limits, self.tokenizer.end_id, search)
-        answers = iter(zip(sources, found, strict=True))
+        flat = [part for line_parts in parts for part in line_parts]
+        sources = self.tokenizer.encode_all(flat)
+        limits = [(max_length or default_limit(len(source))) + len(forced) for source in sources]
+        prefixes = [forced if number == 0 else [] for line_parts in parts for number in range(len(line_parts))]
+        engine = self._fast or self._torch
+        if terms:
+            phrases = [[self.tokenizer.encode_part(said) for _, said in terms_in(part, terms)] for part in flat]
+            return parts, sources, self._torch.begin_with(engine, sources, limits, search, phrases)
+        return parts, sources, engine.begin(sources, limits, search, prefixes if forced else ())
+
+    def _end(self, begun: Begun) -> Iterator[Translation]:
+        parts, sources, wait = begun
+        answers = iter(zip(sources, wait(), strict=True))
         for line_parts in parts:
-            yield self._join([self._finish(*answer, len(line_parts)) for answer in islice(answers, len(line_parts))])
+            yield join([self._finish(*answer, len(line_parts)) for answer in islice(answers, len(line_parts))],
+                       self.target_language)  # fmt: skip
+
+    @cached_property
+    def _torch(self) -> NativeTranslator:
+        from regard.engine.native import NativeTranslator
+
+        return NativeTranslator(self.model, self.tokenizer.end_id, self._alignment)
+
+    @property
+    def _alignment(self) -> dict[str, Any]:
+        """The layer and the heads that tell where a token was read from; the middle of the decoder if nobody chose."""
+        settings = self.model.config
+        return self.about.get("alignment") or {"layer": settings.layers // 2, "heads": list(range(settings.heads))}
+
+    def _fill_copy(self, to: Path) -> dict[str, Any]:
+        """Writes what the fast engine runs."""
+        from regard.interop import ctranslate2
+
+        if not ctranslate2.can_translate(self.model.config):
+            raise ConfigError("CTranslate2 has no translator with such positions")
+        pieces = self.tokenizer.pieces
+        places = max(self.model.config.max_positions, default_limit(self._longest))
+        ctranslate2.save(ctranslate2.describe_translator(
+            self.model.config, self.model.state_dict(), pieces, pieces[self.tokenizer.end_id], places, self._alignment
+        ), to)  # fmt: skip
+        return {"places": places}
+
+    @property
+    def _longest(self) -> int:
+        """Most tokens of a source that is translated in one."""
+        return max(SHORTEST_LIMIT, int(self.about.get("data", {}).get("longest_source", 0)))
 
     def _split(self, line: str) -> list[str]:
         """Parts of a line that are no longer than what the model has seen in training; none if it is blank."""
         text = line.strip()
-        longest = max(SHORTEST_LIMIT, int(self.about.get("data", {}).get("longest_source", 0)))
-        return split_to_fit(text, lambda part: len(self.tokenizer.encode(part)) <= longest) if text else []
+        return split_to_fit(text, lambda part: len(self.tokenizer.encode(part)) <= self._longest) if text else []
 
     def _finish(self, source: list[int], hypotheses: list[Hypothesis], parts: int) -> Translation:
         """Ids back to text, with a note where it was stopped."""
+        source_tokens = self.tokenizer.tokens(source[:-1])
         answers = []
         for hypothesis in hypotheses:
             ids, notes = hypothesis.ids, []
@@ -154,36 +262,36 @@ class Translator(Trained):
                 ids = without_runaway(hypothesis.ids)
                 notes.append("a runaway repetition was stopped" if len(ids) < len(hypothesis.ids)
                              else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
-            texts = (
-                self.tokenizer.decode(ids),
-                hypothesis.score,
-                self.tokenizer.tokens(ids),
-                self.tokenizer.tokens(source[:-1]),
+            tokens = self.tokenizer.tokens(ids)
+            links = align_words(hypothesis.looks, source_tokens, tokens) if hypothesis.looks else []
+            answers.append(
+                Translation(self.tokenizer.decode(ids), hypothesis.score, tokens, source_tokens, links, notes)
             )
-            answers.append(Translation(*texts, notes))
         best, *others = answers
-        return Translation(
-            best.text, best.score, best.tokens, best.source_tokens, best.notes, others if parts == 1 else []
-        )
-
-    def _join(self, parts: list[Translation]) -> Translation:
-        """One translation of a line from those of its parts."""
-        if len(parts) == 1:
-            return parts[0]
-        blank = "" if (self.target_language or "")[:2] in WITHOUT_SPACES else " "
-        notes = (
-            [f"the line is longer than any the model has seen; it was translated in {len(parts)} parts"]
-            if parts
-            else []
-        )
-        return Translation(
-            text=blank.join(part.text for part in parts),
-            score=sum(part.score for part in parts),
-            tokens=[token for part in parts for token in part.tokens],
-            source_tokens=[token for part in parts for token in part.source_tokens],
-            notes=notes + [note for part in parts for note in part.notes],
-        )
+        return replace(best, alternatives=others if parts == 1 else [])
 
     def _setting(self, name: str) -> str | None:
         value = self.about.get("settings", {}).get(name)
         return value if isinstance(value, str) else None
+
+
+def join(parts: list[Translation], language: str | None) -> Translation:
+    """One translation of a line from those of its parts."""
+    if len(parts) == 1:
+        return parts[0]
+    blank = "" if (language or "")[:2] in WITHOUT_SPACES else " "
+    links: Links = []
+    for number, part in enumerate(parts):
+        before, said = (sum(len(getattr(one, side)) for one in parts[:number]) for side in ("source_words", "words"))
+        links += [(source + before, target + said) for source, target in part.alignment]
+    notes = (
+        [f"the line is longer than any the model has seen; it was translated in {len(parts)} parts"] if parts else []
+    )
+    return Translation(
+        text=blank.join(part.text for part in parts),
+        score=sum(part.score for part in parts),
+        tokens=[token for part in parts for token in part.tokens],
+        source_tokens=[token for part in parts for token in part.source_tokens],
+        alignment=links,
+        notes=notes + [note for part in parts for note in part.notes],
+    )

@@ -14,14 +14,13 @@ from regard.folder import ModelFolder
 from regard.generate.settings import Sampling
 from regard.text.running import TextFiles, read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
-from regard.use.trained import Trained, choose_layout, read_network, refuse_below_one
+from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
-    from regard.config import ModelConfig
+    from regard.engine.ctranslate2 import FastWriter
     from regard.look.seen import Seen
-    from regard.model.transformer import CausalLM
 
 LINES = 10_000  # lines that are encoded between two checks whether to stop
 TOKENS = 200
@@ -31,16 +30,44 @@ class Writer(Trained):
     """A trained model that goes on with a text."""
 
     @classmethod
-    def open(cls, folder: ModelFolder) -> Writer:
+    def open(cls, folder: ModelFolder, running: Running) -> Writer:
         """The writer in a folder."""
-        from regard.interop import gpt2, llama, own
-        from regard.model.transformer import CausalLM
 
-        def build(config: ModelConfig, tokenizer: Tokenizer) -> CausalLM:
-            return CausalLM(config)
+        def read(tokenizer: Tokenizer) -> nn.Module:
+            from regard.interop import gpt2, llama, own
+            from regard.model.transformer import CausalLM
 
-        layout = choose_layout(folder, {"gpt2": gpt2, "llama": llama, "regard-write": own})
-        return cls(*read_network(folder, layout, build), folder)
+            layout = choose_layout(folder, {"gpt2": gpt2, "llama": llama, "regard-write": own})
+            return read_network(folder, tokenizer, layout, lambda config, _: CausalLM(config))
+
+        return cls(folder, read, running)
+
+    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
+        super().__init__(folder, read, running)
+        self._fast: FastWriter | None = None
+        if copy := self._fast_copy(self._fill_copy):
+            from regard.engine.ctranslate2 import FastWriter
+
+            self._fast = self._open_fast(FastWriter, copy, copy.facts["room"])
+        else:
+            self.read_now()
+
+    @property
+    def engine(self) -> str:
+        """What runs it."""
+        return "torch" if self._fast is None else self._fast.name
+
+    def _fill_copy(self, to: Path) -> dict[str, Any]:
+        """Writes what the fast engine runs."""
+        from regard.interop import ctranslate2
+
+        if not ctranslate2.can_write(self.model.config):
+            raise ConfigError("CTranslate2 has no writer whose norms come after the sum")
+        pieces = self.tokenizer.pieces
+        end = pieces[self.tokenizer.end_id]
+        spec = ctranslate2.describe_writer(self.model.config, self.model.state_dict(), pieces, end)
+        ctranslate2.save(spec, to)
+        return {"room": self.model.config.max_positions}
 
     def __call__(self, prompt: str = "", **options: Any) -> str:
         """How the text goes on, without the prompt; options as of `stream`."""
@@ -113,12 +140,15 @@ class Writer(Trained):
 
     def _ids(self, prompt: str, sampling: Sampling, seed: int) -> Iterator[int]:
         """Ids until the end of the text."""
+        read = [self.tokenizer.end_id, *self.tokenizer.encode_part(prompt)]
+        if self._fast is not None:
+            yield from self._fast.ids(read, sampling, seed)
+            return
         import torch
 
         from regard.engine.native import TextStep
         from regard.generate.sample import sample
 
-        read = [self.tokenizer.end_id, *self.tokenizer.encode_part(prompt)]
         step = TextStep(self.model, torch.tensor([read], device=self.device))
         generator = torch.Generator().manual_seed(seed)
         for token in sample(step, step.logits, sampling, generator):

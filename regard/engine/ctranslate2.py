@@ -1,0 +1,191 @@
+"""The fast engine on a CPU: CTranslate2. Imports no torch; knows ids, not text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+
+from regard.engine.layout import Layout, candidates, fastest, group
+from regard.generate.found import Hypothesis
+from regard.generate.settings import Sampling, Search
+
+TOKENS_PER_BATCH = 1024  # source tokens times beams, padding included
+TRIAL_ROWS, TRIAL_LENGTH = 32, 12  # of the sentences a layout is tried with; rows for each worker
+
+Layouts = dict[str, Layout]  # "bulk": of many sentences at a time; "single": of one
+
+
+class FastTranslator:
+    """A copy of a translator. What it is asked for is begun at once, by its own threads, and can be waited for."""
+
+    name = "ctranslate2"
+
+    def __init__(self, path: Path, pieces: list[str], end_id: int, precision: str, places: int) -> None:
+        """pieces: the vocabulary, by id; places: how many positions it knows."""
+        self._path, self._pieces, self._end, self._precision = path, pieces, end_id, precision
+        self._ids = {piece: number for number, piece in enumerate(pieces)}
+        self._places = places
+        self.layouts: Layouts = {"bulk": Layout(), "single": Layout()}
+        self.has_shortlist = False
+        self._opened: dict[Layout, Any] = {}
+
+    def begin(
+        self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """Begins to translate; the answer waits for the best translations of each source, in the order of the sources.
+
+        limits: most tokens of each translation, the end included. prefixes: what each must begin with.
+        """
+        limits = [min(limit, self._places) for limit in limits]
+        jobs = [
+            (rows, self._ask(rows, sources, limits, search, prefixes))
+            for rows in group([len(ids) for ids in sources], max(1, TOKENS_PER_BATCH // search.beams))
+        ]
+
+        def wait() -> list[list[Hypothesis]]:
+            answers: list[list[Hypothesis]] = [[] for _ in sources]
+            for rows, asked in jobs:
+                for row, result in zip(rows, asked, strict=True):
+                    answers[row] = self._read(result.result(), search)
+            for row, found in enumerate(answers):
+                if any(len(one.ids) + one.is_finished > limits[row] for one in found):
+                    # Its batch went on for longer than this row may: alone, it is stopped where it should be.
+                    answers[row] = self._read(self._ask([row], sources, limits, search, prefixes)[0].result(), search)
+            return answers
+
+        return wait
+
+    def measure(self) -> Layouts:
+        """The fastest layouts for this model on this machine, by trial."""
+
+        def try_rows(rows: int) -> Callable[[Layout], None]:
+            sources = [[(7 * row + place) % (len(self._pieces) - 1) for place in range(TRIAL_LENGTH)]
+                       for row in range(rows)]  # fmt: skip
+
+            def work(layout: Layout) -> None:
+                parts = [sources[start :: layout.workers] for start in range(layout.workers)]
+                asked = [
+                    self._open(layout).translate_batch(
+                        [[self._pieces[i] for i in row] for row in part], asynchronous=True, beam_size=1,
+                        min_decoding_length=TRIAL_LENGTH, max_decoding_length=TRIAL_LENGTH,
+                    )
+                    for part in parts if part
+                ]  # fmt: skip
+                for results in asked:
+                    for result in results:
+                        result.result()
+
+            return work
+
+        many = candidates()
+        bulk = fastest(many, try_rows(TRIAL_ROWS * many[0].workers)) if len(many) > 1 else many[0]
+        singles = [Layout(1, layout.threads) for layout in many]
+        single = fastest(singles, try_rows(1)) if len(singles) > 1 else singles[0]
+        self._opened.clear()  # each holds the weights
+        return {"bulk": bulk, "single": single}
+
+    def _ask(
+        self, rows: list[int], sources: Sequence[list[int]], limits: Sequence[int], search: Search,
+        prefixes: Sequence[list[int]],
+    ) -> Any:  # fmt: skip
+        layout = self.layouts["single"] if len(sources) == 1 else self.layouts["bulk"]
+        if layout.threads == self.layouts["bulk"].threads:
+            layout = self.layouts["bulk"]  # one of its workers does as well, and the weights are held once
+        prefix = [[self._pieces[i] for i in prefixes[row]] for row in rows] if prefixes else None
+        return self._open(layout).translate_batch(
+            [[self._pieces[i] for i in sources[row]] for row in rows],
+            prefix,
+            asynchronous=True,
+            beam_size=search.beams,
+            num_hypotheses=search.n_best,
+            length_penalty=search.length_penalty,
+            max_input_length=0,  # else it would cut what is longer than 1,024
+            max_decoding_length=max(limits[row] for row in rows),
+            return_scores=True,
+            return_end_token=True,
+            return_attention=search.with_looks,
+            use_vmap=search.is_fast,
+        )
+
+    def _open(self, layout: Layout) -> Any:
+        if layout not in self._opened:
+            self._opened[layout] = ctranslate2.Translator(
+                str(self._path), "cpu", compute_type=self._precision, inter_threads=layout.workers,
+                intra_threads=layout.threads, max_queued_batches=-1,
+            )  # fmt: skip
+        return self._opened[layout]
+
+    def _read(self, result: Any, search: Search) -> list[Hypothesis]:
+        found = []
+        for number, (pieces, score) in enumerate(zip(result.hypotheses, result.scores, strict=True)):
+            total = score * len(pieces) ** search.length_penalty  # it tells them divided
+            is_finished = bool(pieces) and self._ids[pieces[-1]] == self._end
+            ids = [self._ids[piece] for piece in (pieces[:-1] if is_finished else pieces)]
+            looks = result.attention[number][1:] if search.with_looks else []
+            found.append(Hypothesis(ids, total, is_finished, looks))
+        return found
+
+
+class FastWriter:
+    """A copy of a writer."""
+
+    name = "ctranslate2"
+
+    def __init__(self, path: Path, pieces: list[str], end_id: int, precision: str, room: int) -> None:
+        """room: how many tokens it sees at a time."""
+        self._path, self._pieces, self._end, self._precision, self._room = path, pieces, end_id, precision, room
+        self.layouts: Layouts = {"single": Layout()}
+        self._careful: Any = None  # the one that draws nothing, and so can be used again
+
+    def ids(self, read: list[int], sampling: Sampling, seed: int) -> Iterator[int]:
+        """Ids that go on from what was read, until the end of the text.
+
+        When the text is as long as the model can see, its older half is forgotten and the newer half read again.
+        """
+        engine = self._open(sampling, seed)
+        text = read[-self._room :]
+        while True:
+            left = self._room + 1 - len(text)  # the last is said, and not looked at any more
+            for step in engine.generate_tokens([self._pieces[i] for i in text], max_length=left, **_options(sampling)):
+                if step.token_id == self._end:
+                    return
+                text.append(step.token_id)
+                yield step.token_id
+            text = text[-(self._room - self._room // 2 + 1) :]
+
+    def measure(self) -> Layouts:
+        """The fastest layout for this model on this machine, by trial."""
+        singles = [Layout(1, layout.threads) for layout in candidates()]
+        engines = {layout: self._start(layout) for layout in singles}
+        length = min(TRIAL_LENGTH, self._room)
+
+        def work(layout: Layout) -> None:
+            engines[layout].generate_batch([[self._pieces[self._end]]], min_length=length, max_length=length)
+
+        return {"single": fastest(singles, work) if len(singles) > 1 else singles[0]}
+
+    def _open(self, sampling: Sampling, seed: int) -> Any:
+        """Each of its threads draws from numbers that are sown when the thread begins: a seed needs a new thread."""
+        if sampling.temperature == 0:
+            self._careful = self._careful or self._start(self.layouts["single"])
+            return self._careful
+        ctranslate2.set_random_seed(seed)
+        return self._start(self.layouts["single"])
+
+    def _start(self, layout: Layout) -> Any:
+        return ctranslate2.Generator(
+            str(self._path), "cpu", compute_type=self._precision, inter_threads=1, intra_threads=layout.threads
+        )
+
+
+def _options(sampling: Sampling) -> dict[str, Any]:
+    if sampling.temperature == 0:
+        return {"sampling_topk": 1}
+    return {
+        "sampling_topk": sampling.top_k or 0,
+        "sampling_topp": 1 if sampling.top_p is None else sampling.top_p,
+        "sampling_temperature": sampling.temperature,
+    }

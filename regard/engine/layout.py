@@ -1,0 +1,58 @@
+"""How work is shared out: workers and threads by measurement, and rows in batches. Imports no torch."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from regard.machine import count_cores, name_processor
+
+TURNS = 3  # each layout is tried so often, in turns; its best time counts
+
+
+@dataclass(frozen=True)
+class Layout:
+    """So many workers side by side, each with so many threads."""
+
+    workers: int = 1
+    threads: int = 1
+
+
+def candidates() -> list[Layout]:
+    """Layouts that use all cores, from one worker for each core to one for all."""
+    cores = count_cores()
+    return [
+        Layout(cores // threads, threads) for threads in (1, 2, 4, 8, 16) if cores % threads == 0 and threads <= cores
+    ]
+
+
+def fastest(layouts: Sequence[Layout], work: Callable[[Layout], None]) -> Layout:
+    """The layout that does the work soonest. The first time of each is to warm up."""
+    best = dict.fromkeys(layouts, float("inf"))
+    for turn in range(TURNS + 1):
+        for layout in layouts:
+            began = perf_counter()
+            work(layout)
+            if turn:
+                best[layout] = min(best[layout], perf_counter() - began)
+    return min(layouts, key=best.__getitem__)
+
+
+def this_machine() -> str:
+    """What a measurement is good for."""
+    return f"{name_processor()}, {count_cores()} cores"
+
+
+def group(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """Indexes in groups of like length, longest first, each within the budget of tokens."""
+    groups: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if groups and (len(groups[-1]) + 1) * lengths[groups[-1][0]] <= tokens:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+def default_limit(source_length: int) -> int:
+    """Most tokens of a translation, the end included: room for any honest one, an end for one that runs away."""
+    return 3 * source_length + 20

@@ -1,0 +1,73 @@
+"""A lexicon learned by counting: how likely a source token becomes a target token (IBM Model 1, Brown et al. 1993).
+
+It knows nothing of places and order, and is a matter of seconds: enough to say which words are worth considering, and
+to tell a head that aligns from one that does not.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.data.tokens import EncodedPairs
+
+ROUNDS = 5  # of counting; after so many the order of the likely ones no longer changes much
+MOST_LINKS = 8_000_000  # pairs of tokens that are counted; of a larger text, pairs of sentences are taken at intervals
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """For each source and target token that were seen together, how likely the second is given the first."""
+
+    vocab_size: int
+    keys: Tensor  # (N,) source * vocab_size + target, ascending
+    chances: Tensor  # (N,)
+
+    def look_up(self, sources: Tensor, targets: Tensor) -> Tensor:
+        """How likely each target is given each source, 0 for what was never seen: (S,), (T,) -> (T, S)."""
+        wanted = targets[:, None] + sources[None, :] * self.vocab_size  # (T, S)
+        places = torch.searchsorted(self.keys, wanted).clamp(max=len(self.keys) - 1)  # (T, S)
+        return torch.where(self.keys[places] == wanted, self.chances[places], 0.0)
+
+    def likely(self, count: int) -> dict[int, list[int]]:
+        """For each source token, the `count` likeliest targets, likeliest first."""
+        sources, targets = self.keys // self.vocab_size, self.keys % self.vocab_size  # (N,) each
+        order = torch.argsort(self.chances, descending=True, stable=True)
+        found: dict[int, list[int]] = {}
+        for source, target in zip(sources[order].tolist(), targets[order].tolist(), strict=True):
+            listed = found.setdefault(source, [])
+            if len(listed) < count:
+                listed.append(target)
+        return found
+
+
+def learn_lexicon(pairs: EncodedPairs, vocab_size: int) -> Lexicon:
+    """Counts which tokens stand together, again and again, each time by what the last count made likely."""
+    links = int((pairs.sources.lengths * pairs.targets.lengths).sum())
+    rows = torch.arange(0, len(pairs), max(1, -(-links // MOST_LINKS)))  # (R,)
+    sources, targets, steps = _links(pairs, rows)  # (L,) each
+    keys, where = torch.unique(sources * vocab_size + targets, return_inverse=True)  # (N,), (L,)
+    owners = keys // vocab_size  # (N,) the source of each
+    chances = torch.ones(len(keys))
+    for _ in range(ROUNDS):
+        weights = chances[where]  # (L,)
+        mass = torch.zeros(int(steps[-1]) + 1).index_add_(0, steps, weights)  # of each target token, over its sources
+        counts = torch.zeros(len(keys)).index_add_(0, where, weights / mass[steps])  # (N,)
+        totals = torch.zeros(vocab_size).index_add_(0, owners, counts)  # (V,)
+        chances = counts / totals[owners]
+    return Lexicon(vocab_size, keys, chances)
+
+
+def _links(pairs: EncodedPairs, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Every source token with every target token of its pair: (L,) sources, targets, and which target token it is."""
+    source_starts, source_sizes = pairs.sources.starts[rows], pairs.sources.lengths[rows]  # (R,) each
+    target_starts, target_sizes = pairs.targets.starts[rows], pairs.targets.lengths[rows]  # (R,) each
+    owner = torch.repeat_interleave(torch.arange(len(rows)), target_sizes)  # (T,) the pair of each target token
+    first = torch.cumsum(target_sizes, 0) - target_sizes  # (R,)
+    target_places = target_starts[owner] + torch.arange(len(owner)) - first[owner]  # (T,)
+    sizes = source_sizes[owner]  # (T,) how many sources each target token is linked with
+    steps = torch.repeat_interleave(torch.arange(len(owner)), sizes)  # (L,)
+    begin = torch.cumsum(sizes, 0) - sizes  # (T,)
+    source_places = source_starts[owner][steps] + torch.arange(len(steps)) - begin[steps]  # (L,)
+    flat = pairs.sources.flat[source_places].long(), pairs.targets.flat[target_places[steps]].long()
+    return *flat, steps

@@ -1,0 +1,56 @@
+"""What this machine has: cores and memory. Imports no torch."""
+
+import ctypes
+import os
+import platform
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+
+def count_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def name_processor() -> str:
+    """What the processor is called, as far as the system tells."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def main_memory() -> int:
+    """Bytes of memory in all."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):  # a system that does not tell
+        return 8 * 2**30
+
+
+def held_memory() -> int:
+    """Bytes that this process holds now, what it shares with others counted by its share; elsewhere than on Linux, the
+    most it ever held.
+    """
+    with suppress(OSError):
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    try:
+        import resource
+    except ImportError:  # a system that does not tell
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def keep_memory() -> None:
+    """From now on, memory that a tensor gives back is kept for the next one: asking the system for fresh pages takes a
+    twentieth of a training step. Where there is no glibc, nothing happens.
+    """
+    with suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        if hasattr(library, "gnu_get_libc_version"):
+            for parameter in (-3, -1):  # from which size on the system is asked; how much is kept
+                library.mallopt(parameter, 2**30)

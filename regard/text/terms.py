@@ -1,0 +1,40 @@
+"""Terms that must be translated as somebody said: a source term, a tab, its translation; a line each."""
+
+import re
+from pathlib import Path
+
+from regard.errors import CorpusError
+
+Terms = dict[str, str]
+
+
+def read_terms(path: Path) -> Terms:
+    """The terms of a file. Blank lines, and lines that begin with #, say nothing."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as problem:
+        raise CorpusError(f"{path} cannot be read: {problem.strerror}") from None
+    except UnicodeDecodeError as problem:
+        raise CorpusError(f"{path}: byte {problem.start + 1} is not UTF-8; save the file as UTF-8") from None
+    terms: Terms = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        source, _, target = (part.strip() for part in line.partition("\t"))
+        if not (source and target):
+            raise CorpusError(f"{path}, line {number}: {line!r} is not a term, a tab and its translation")
+        if terms.get(source, target) != target:
+            raise CorpusError(f"{path}, line {number}: {source!r} was to become {terms[source]!r} before")
+        terms[source] = target
+    return terms
+
+
+def terms_in(text: str, terms: Terms) -> list[tuple[str, str]]:
+    """The terms that stand in a text as whole words, longer ones first; each place belongs to one term only."""
+    found = []
+    for source in sorted(terms, key=len, reverse=True):
+        pattern = re.compile(rf"(?<!\w){re.escape(source)}(?!\w)")
+        text, count = pattern.subn("\0", text, count=1)
+        if count:
+            found.append((source, terms[source]))
+    return found

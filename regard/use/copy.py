@@ -1,0 +1,100 @@
+"""The fast engine's copy of a model: a folder `ctranslate2` in the model's own, made from the weights.
+
+It tells what it was made of, and counts only as long as that is still so. Written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from regard.engine.layout import Layout, this_machine
+from regard.files import hash_file, write_whole
+from regard.folder import ABOUT, CONFIG, TOKENIZER, ModelFolder
+
+NAME = "ctranslate2"
+WEIGHTS = "model.bin"
+SHORTLIST, THEIR_SHORTLIST = "shortlist.txt", "vmap.txt"
+FORMAT = 1  # of the copy; older ones are made again
+
+
+class Copy:
+    """The copy in a model's folder, if there is one."""
+
+    def __init__(self, folder: ModelFolder) -> None:
+        self._folder = folder
+        self.path = folder.folder / NAME
+        self._about: dict[str, Any] = {}
+
+    def is_good(self) -> bool:
+        """Whether it is whole, and of these weights, this config and this tokenizer."""
+        try:
+            self._about = json.loads((self.path / ABOUT).read_bytes())
+            return bool(
+                self._about["made_of"] == self._made_of() and hash_file(self.path / WEIGHTS) == self._about["sha256"]
+            )
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return False
+
+    def make(self, fill: Callable[[Path], dict[str, Any]]) -> None:
+        """Makes it anew; `fill` writes CTranslate2's files into a folder and answers with what is to be known of them.
+
+        Raises OSError where nothing can be written.
+        """
+        new, old = (self._folder.folder / f".{NAME}.{os.getpid()}.{age}" for age in ("new", "old"))
+        try:
+            new.mkdir()
+            facts = fill(new)
+            shortlist = self._folder.path / SHORTLIST
+            if shortlist.is_file():
+                shutil.copyfile(shortlist, new / THEIR_SHORTLIST)
+            self._about = {"made_of": self._made_of(), "sha256": hash_file(new / WEIGHTS), "facts": facts}
+            self._tell(new)
+            with suppress(FileNotFoundError):
+                self.path.rename(old)
+            with suppress(FileExistsError):  # another process was sooner, and made the same
+                new.rename(self.path)
+        finally:
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What whoever filled it told."""
+        return dict(self._about["facts"])
+
+    @property
+    def has_shortlist(self) -> bool:
+        """Whether it knows the likely words of each source word."""
+        return (self.path / THEIR_SHORTLIST).is_file()
+
+    @property
+    def layouts(self) -> dict[str, Layout] | None:
+        """What was measured on this machine, if it was."""
+        kept = self._about.get("layouts", {}).get(this_machine())
+        return {name: Layout(*numbers) for name, numbers in kept.items()} if kept else None
+
+    def keep_layouts(self, layouts: dict[str, Layout]) -> None:
+        """Remembers what was measured on this machine, where that can be written."""
+        numbers = {name: [layout.workers, layout.threads] for name, layout in layouts.items()}
+        self._about["layouts"] = self._about.get("layouts", {}) | {this_machine(): numbers}
+        with suppress(OSError):
+            self._tell(self.path)
+
+    def _tell(self, folder: Path) -> None:
+        write_whole(folder / ABOUT, json.dumps(self._about, indent=2) + "\n")
+
+    def _made_of(self) -> dict[str, Any]:
+        files = {name: hash_file(self._folder.file(name)) for name in (CONFIG, TOKENIZER)}
+        shortlist = self._folder.path / SHORTLIST
+        return {
+            "format": FORMAT,
+            "weights": self._folder.about.get("weights_sha256"),
+            **files,
+            SHORTLIST: hash_file(shortlist) if shortlist.is_file() else None,
+        }

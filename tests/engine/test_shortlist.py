@@ -1,0 +1,72 @@
+"""A lexicon finds which words belong together, and a shortlist keeps everything that must stay within reach."""
+
+import random
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import regard
+from regard.data.tokens import EncodedPairs, TokenLists
+from regard.engine.lexicon import learn_lexicon
+from regard.engine.shortlist import make_shortlist
+from regard.generate.settings import Search
+
+SIZE = 40  # ids 1 to 19 are words of one language, 20 to 38 of the other, 0 is the end
+
+
+def corpus(count: int, seed: int) -> EncodedPairs:
+    """Each word n has one translation, n + 19, and the order is anybody's guess."""
+    draw = random.Random(seed)
+    sources = [[draw.randint(1, 19) for _ in range(draw.randint(1, 6))] for _ in range(count)]
+    targets = [draw.sample([word + 19 for word in words], len(words)) for words in sources]
+    return EncodedPairs(*(TokenLists.of([*words, 0] for words in side) for side in (sources, targets)))
+
+
+@given(st.integers(0, 10**6))
+def test_a_lexicon_finds_every_word_of_a_language_that_is_a_code(seed):
+    pairs = corpus(300, seed)
+    lexicon = learn_lexicon(pairs, SIZE)
+    seen = set(pairs.sources.flat.tolist()) - {0}
+    assert {word: likely[0] for word, likely in lexicon.likely(1).items() if word} == {word: word + 19 for word in seen}
+    for source in seen:
+        everything = lexicon.look_up(torch.tensor([source]), torch.arange(SIZE))  # (V, 1)
+        assert abs(float(everything.sum()) - 1) < 1e-4
+
+
+def test_a_shortlist_has_the_likely_words_copies_and_what_must_stay():
+    pieces = [f"p{number}" for number in range(SIZE - 1)]
+    pairs = corpus(300, 1)
+    lines = make_shortlist(learn_lexicon(pairs, SIZE), pairs, pieces, [0, 7], most=2).splitlines()
+    listed = {line.split("\t")[0]: set(line.split("\t")[1].split()) for line in lines}
+    assert {"p0", "p7"} <= listed[""]
+    for word in range(1, 20):
+        assert {pieces[word], pieces[word + 19]} <= listed.get(pieces[word], set()) | listed[""]
+
+
+def test_fast_chooses_within_the_shortlist_and_says_the_same_where_that_is_enough(folder, translator, pairs):
+    listed = {}
+    for line in (folder / "shortlist.txt").read_text(encoding="utf-8").splitlines():
+        source, _, targets = line.partition("\t")
+        listed[source] = set(targets.split(" "))
+    names, same = translator.tokenizer.pieces, 0
+    for line in pairs["source"].read_text().splitlines()[:60]:
+        within = listed[""].union(*(listed.get(names[i], ()) for i in translator.tokenizer.encode(line)))
+        full, fast = (
+            [names[i] for i in said.ids]
+            for said in (
+                translator._fast.begin([translator.tokenizer.encode(line)], [30], Search(is_fast=is_fast))()[0][0]
+                for is_fast in (False, True)
+            )
+        )
+        assert set(fast) <= within
+        if set(full) <= within:
+            same += 1
+            assert fast == full
+    assert same > 5
+
+
+def test_only_a_model_with_a_shortlist_on_the_fast_engine_is_fast(folder):
+    with pytest.raises(regard.ConfigError, match="run by torch"):
+        regard.load(folder, engine="torch")("The dog.", fast=True)
