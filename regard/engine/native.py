@@ -1,6 +1,7 @@
 """The torch engine: any device, a cache, finished rows dropped, attention on request. Knows ids, not text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -15,7 +16,19 @@ from regard.generate.settings import Search
 from regard.model.cache import KeyValueCache
 from regard.model.transformer import CausalLM, EncoderDecoder
 
+NARROW = 512
 TOKENS_PER_BATCH = 2048  # source tokens times beams, padding included
+
+
+@contextmanager
+def few_threads(width: int) -> Iterator[None]:
+    """While inside, narrow networks use one thread: several would only wait for each other at every step."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if width < NARROW else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class DecoderStep:
@@ -143,9 +156,10 @@ class NativeTranslator:
     @torch.inference_mode()
     def _contain(self, source: list[int], limit: int, search: Search, phrases: Sequence[list[int]]) -> list[Hypothesis]:
         device = next(self._model.parameters()).device
-        step = DecoderStep(self._model, torch.tensor([source], device=device), limit)
-        start = torch.tensor([self._model.pad_id], device=device)  # (1,)
-        return beam_with(step, start, self._end, limit, search, phrases)
+        with few_threads(self._model.config.width):
+            step = DecoderStep(self._model, torch.tensor([source], device=device), limit)
+            start = torch.tensor([self._model.pad_id], device=device)  # (1,)
+            return beam_with(step, start, self._end, limit, search, phrases)
 
     @torch.inference_mode()
     def _with_looks(self, sources: Sequence[list[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
@@ -186,21 +200,28 @@ def translate_ids(
     limits: most tokens of each translation, the end included. prefix: what all begin with; its tokens are not scored.
     """
     model.eval()
-    device = next(model.parameters()).device
     answers: list[list[Hypothesis]] = [[] for _ in sources]
     for indexes in group([len(ids) for ids in sources], TOKENS_PER_BATCH // search.beams):
         between_batches()
-        row_limits = [max(limits[i], len(prefix) + 1) for i in indexes]
-        source = _pad([sources[i] for i in indexes], model.pad_id).to(device)  # (B, S)
-        step = DecoderStep(model, source, max(row_limits), prefix)
-        start = torch.full((len(indexes),), model.pad_id, device=device)  # (B,)
-        if search.beams == 1:
-            found = [[best] for best in greedy(step, start, end_id, row_limits, prefix)]
-        else:
-            found = beam(step, start, end_id, row_limits, search, prefix)
+        with few_threads(model.config.width):
+            found = _search(model, [sources[i] for i in indexes], [limits[i] for i in indexes], end_id, search, prefix)
         for index, hypotheses in zip(indexes, found, strict=True):
             answers[index] = hypotheses
     return answers
+
+
+def _search(
+    model: EncoderDecoder, sources: list[list[int]], limits: list[int], end_id: int, search: Search,
+    prefix: Sequence[int],
+) -> list[list[Hypothesis]]:  # fmt: skip
+    """The best translations of the rows of one batch."""
+    device = next(model.parameters()).device
+    limits = [max(limit, len(prefix) + 1) for limit in limits]
+    step = DecoderStep(model, _pad(sources, model.pad_id).to(device), max(limits), prefix)
+    start = torch.full((len(sources),), model.pad_id, device=device)  # (B,)
+    if search.beams == 1:
+        return [[best] for best in greedy(step, start, end_id, limits, prefix)]
+    return beam(step, start, end_id, limits, search, prefix)
 
 
 def _pad(rows: list[list[int]], pad_id: int) -> Tensor:

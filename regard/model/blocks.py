@@ -128,11 +128,12 @@ class Block(nn.Module):
 
         if self.cross_attention is not None and self.cross_residual is not None:
             if cache is not None and cache.memory_key is not None and cache.memory_value is not None:
-                key, value = cache.memory_key, cache.memory_value  # (B, H, S, K)
+                key, value = cache.memory_key, cache.memory_value  # (M, H, S, K)
             else:
                 assert memory is not None, "a block that reads a memory needs one"
                 key, value = self.cross_attention.read(memory)  # (B, H, S, K)
-            seen = self.cross_attention(self.cross_residual.before(x), key, value, memory_may_attend)
-            x = self.cross_residual.after(x, seen)  # (B, T, D)
+            looking = self.cross_residual.before(x).reshape(len(key), -1, x.shape[-1])  # (M, B / M * T, D)
+            seen = self.cross_attention(looking, key, value, memory_may_attend)  # rows of one source look together
+            x = self.cross_residual.after(x, seen.view_as(x))  # (B, T, D)
 
         return self.feed_residual.after(x, self.feed_forward(self.feed_residual.before(x)))

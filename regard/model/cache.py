@@ -15,8 +15,8 @@ class LayerCache:
 
     key: Tensor  # (B, H, room, K), used up to the cache's length
     value: Tensor  # (B, H, room, K)
-    memory_key: Tensor | None = None  # (B, H, S, K)
-    memory_value: Tensor | None = None  # (B, H, S, K)
+    memory_key: Tensor | None = None  # (M, H, S, K): rows that come from one source, B / M of them, share theirs
+    memory_value: Tensor | None = None  # (M, H, S, K)
 
     def extend(self, key: Tensor, value: Tensor, length: int) -> tuple[Tensor, Tensor]:
         """Puts new keys and values (B, H, T, K) after the first `length`; all of them so far, (B, H, length + T, K)."""
@@ -31,19 +31,31 @@ class KeyValueCache:
     """All layers of a decoder."""
 
     layers: list[LayerCache]
-    may_attend: Tensor | None  # (B, 1, 1, S): which places of the memory are real
+    may_attend: Tensor | None  # (M, 1, 1, S): which places of the memory are real
     length: int = 0  # tokens so far, the same for every row
 
     def keep(self, rows: Tensor) -> None:
         """Row i becomes what row `rows[i]` was. rows (new B,)"""
+        before = len(self.layers[0].key)
         for layer in self.layers:
             layer.key = _select(layer.key, rows, self.length)
             layer.value = _select(layer.value, rows, self.length)
-            if layer.memory_key is not None and layer.memory_value is not None:
-                layer.memory_key = layer.memory_key.index_select(0, rows)
-                layer.memory_value = layer.memory_value.index_select(0, rows)
         if self.may_attend is not None:
-            self.may_attend = self.may_attend.index_select(0, rows)
+            self._keep_memory(rows // (before // len(self.may_attend)))
+
+    def _keep_memory(self, owners: Tensor) -> None:
+        """owners (new B,): the source each row comes from. Neighbours go on sharing theirs if all have as many."""
+        kept, counts = torch.unique_consecutive(owners, return_counts=True)  # (new M,) each
+        if int(counts.min()) != int(counts.max()):
+            kept = owners
+        assert self.may_attend is not None
+        if len(kept) == len(self.may_attend) and torch.equal(kept, torch.arange(len(kept), device=kept.device)):
+            return
+        self.may_attend = self.may_attend.index_select(0, kept)
+        for layer in self.layers:
+            assert layer.memory_key is not None and layer.memory_value is not None
+            layer.memory_key = layer.memory_key.index_select(0, kept)
+            layer.memory_value = layer.memory_value.index_select(0, kept)
 
 
 def _select(full: Tensor, rows: Tensor, length: int) -> Tensor:

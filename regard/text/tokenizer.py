@@ -32,6 +32,7 @@ class Tokenizer:
         pieces.no_truncation()
         self._pieces = pieces
         self.vocab_size: int = pieces.get_vocab_size()
+        self._shown: dict[int, str] = {}  # tokens as people read them, as far as somebody asked
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
@@ -114,7 +115,10 @@ class Tokenizer:
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Each id as a person would read it; the space before a word is shown as the space it is."""
-        return [self._show(number) for number in ids]
+        for number in ids:
+            if number not in self._shown:
+                self._shown[number] = self._show(number)
+        return [self._shown[number] for number in ids]
 
     def starts_word(self) -> Iterator[bool]:
         """For each id, whether it begins a word rather than going on with one."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from regard.generate.found import Hypothesis
     from regard.look.seen import Seen
 
-    Begun = tuple[list[list[str]], list[list[int]], Callable[[], list[list[Hypothesis]]]]
+    Begun = tuple[list[int], list[list[int]], Callable[[], list[list[Hypothesis]]]]
 
 WINDOW = 2048  # lines that are sorted and batched together
 AHEAD = 1  # windows that are being translated while one is waited for
@@ -199,11 +199,9 @@ class Translator(Trained):
     def _begin(
         self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
     ) -> Begun:
-        parts = [self._split(line) for line in lines]
-        flat = [part for line_parts in parts for part in line_parts]
-        sources = self.tokenizer.encode_all(flat)
+        parts, flat, sources = self._encode(lines)
         limits = [(max_length or default_limit(len(source))) + len(forced) for source in sources]
-        prefixes = [forced if number == 0 else [] for line_parts in parts for number in range(len(line_parts))]
+        prefixes = [forced if number == 0 else [] for count in parts for number in range(count)]
         engine = self._fast or self._torch
         if terms:
             phrases = [[self.tokenizer.encode_part(said) for _, said in terms_in(part, terms)] for part in flat]
@@ -213,9 +211,8 @@ class Translator(Trained):
     def _end(self, begun: Begun) -> Iterator[Translation]:
         parts, sources, wait = begun
         answers = iter(zip(sources, wait(), strict=True))
-        for line_parts in parts:
-            yield join([self._finish(*answer, len(line_parts)) for answer in islice(answers, len(line_parts))],
-                       self.target_language)  # fmt: skip
+        for count in parts:
+            yield join([self._finish(*answer, count) for answer in islice(answers, count)], self.target_language)
 
     @cached_property
     def _torch(self) -> NativeTranslator:
@@ -247,10 +244,22 @@ class Translator(Trained):
         """Most tokens of a source that is translated in one."""
         return max(SHORTEST_LIMIT, int(self.about.get("data", {}).get("longest_source", 0)))
 
-    def _split(self, line: str) -> list[str]:
-        """Parts of a line that are no longer than what the model has seen in training; none if it is blank."""
-        text = line.strip()
-        return split_to_fit(text, lambda part: len(self.tokenizer.encode(part)) <= self._longest) if text else []
+    def _encode(self, lines: list[str]) -> tuple[list[int], list[str], list[list[int]]]:
+        """How many parts each line has, the parts, and their ids. A line longer than any the model has seen in training
+        is split; a blank one has no part.
+        """
+        texts = [line.strip() for line in lines]
+        encoded = self.tokenizer.encode_all(texts)
+        counts, flat, sources = [], [], []
+        for text, ids in zip(texts, encoded, strict=True):
+            parts, found = ([text], [ids]) if text else ([], [])
+            if len(ids) > self._longest:
+                parts = split_to_fit(text, lambda part: len(self.tokenizer.encode(part)) <= self._longest)
+                found = self.tokenizer.encode_all(parts)
+            counts.append(len(parts))
+            flat += parts
+            sources += found
+        return counts, flat, sources
 
     def _finish(self, source: list[int], hypotheses: list[Hypothesis], parts: int) -> Translation:
         """Ids back to text, with a note where it was stopped."""
