@@ -97,6 +97,7 @@ def translate(
         length_penalty=length_penalty,
         max_length=max_length,
         n_best=n_best,
+        scores=as_json or n_best > 1,
         prefix=prefix,
         terms=read_terms(terms) if terms else None,
         alignments=alignments,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,11 @@ class FastTranslator:
             answers: list[list[Hypothesis]] = [[] for _ in sources]
             for rows, asked in jobs:
                 for row, result in zip(rows, asked, strict=True):
-                    answers[row] = self._read(result.result(), search)
+                    answers[row] = self._read(result, search)
             for row, found in enumerate(answers):
                 if any(len(one.ids) + one.is_finished > limits[row] for one in found):
                     # Its batch went on for longer than this row may: alone, it is stopped where it should be.
-                    answers[row] = self._read(self._ask([row], sources, limits, search, prefixes)[0].result(), search)
+                    answers[row] = self._read(self._ask([row], sources, limits, search, prefixes)[0], search)
             return answers
 
         return wait
@@ -98,13 +99,13 @@ class FastTranslator:
         return self._open(layout).translate_batch(
             [[self._pieces[i] for i in sources[row]] for row in rows],
             prefix,
-            asynchronous=True,
+            asynchronous=len(sources) > 1,  # one alone is waited for here: that is a little sooner
             beam_size=search.beams,
             num_hypotheses=search.n_best,
             length_penalty=search.length_penalty,
             max_input_length=0,  # else it would cut what is longer than 1,024
             max_decoding_length=max(limits[row] for row in rows),
-            return_scores=True,
+            return_scores=search.with_scores or search.beams > 1,
             return_end_token=True,
             return_attention=search.with_looks,
             use_vmap=search.is_fast,
@@ -118,9 +119,11 @@ class FastTranslator:
             )  # fmt: skip
         return self._opened[layout]
 
-    def _read(self, result: Any, search: Search) -> list[Hypothesis]:
+    def _read(self, asked: Any, search: Search) -> list[Hypothesis]:
+        result = asked.result() if hasattr(asked, "result") else asked
         found = []
-        for number, (pieces, score) in enumerate(zip(result.hypotheses, result.scores, strict=True)):
+        scores = result.scores or [math.nan] * len(result.hypotheses)
+        for number, (pieces, score) in enumerate(zip(result.hypotheses, scores, strict=True)):
             total = score * len(pieces) ** search.length_penalty  # it tells them divided
             is_finished = bool(pieces) and self._ids[pieces[-1]] == self._end
             ids = [self._ids[piece] for piece in (pieces[:-1] if is_finished else pieces)]
@@ -138,7 +141,7 @@ class FastWriter:
         """room: how many tokens it sees at a time."""
         self._path, self._pieces, self._end, self._precision, self._room = path, pieces, end_id, precision, room
         self.layouts: Layouts = {"single": Layout()}
-        self._careful: Any = None  # the one that draws nothing, and so can be used again
+        self._careful: dict[Layout, Any] = {}  # the one that draws nothing, and so can be used again
 
     def ids(self, read: list[int], sampling: Sampling, seed: int) -> Iterator[int]:
         """Ids that go on from what was read, until the end of the text.
@@ -170,8 +173,10 @@ class FastWriter:
     def _open(self, sampling: Sampling, seed: int) -> Any:
         """Each of its threads draws from numbers that are sown when the thread begins: a seed needs a new thread."""
         if sampling.temperature == 0:
-            self._careful = self._careful or self._start(self.layouts["single"])
-            return self._careful
+            layout = self.layouts["single"]
+            if layout not in self._careful:
+                self._careful[layout] = self._start(layout)
+            return self._careful[layout]
         ctranslate2.set_random_seed(seed)
         return self._start(self.layouts["single"])
 

@@ -220,7 +220,7 @@ def _search(
     step = DecoderStep(model, _pad(sources, model.pad_id).to(device), max(limits), prefix)
     start = torch.full((len(sources),), model.pad_id, device=device)  # (B,)
     if search.beams == 1:
-        return [[best] for best in greedy(step, start, end_id, limits, prefix)]
+        return [[best] for best in greedy(step, start, end_id, limits, prefix, with_scores=search.with_scores)]
     return beam(step, start, end_id, limits, search, prefix)
 
 

@@ -28,7 +28,15 @@ class Step(Protocol):
         ...
 
 
-def greedy(step: Step, start: Tensor, end_id: int, limits: Sequence[int], said: Sequence[int] = ()) -> list[Hypothesis]:
+def greedy(
+    step: Step,
+    start: Tensor,
+    end_id: int,
+    limits: Sequence[int],
+    said: Sequence[int] = (),
+    *,
+    with_scores: bool = True,
+) -> list[Hypothesis]:
     """The likeliest next token, again and again. start (B,) · limits: most tokens of each row, the end included.
 
     said: what every row begins with, as the step knows; it counts as tokens, and is not scored.
@@ -39,7 +47,9 @@ def greedy(step: Step, start: Tensor, end_id: int, limits: Sequence[int], said: 
     is_finished = [False] * len(rows)
     last = start
     while rows:
-        log_probs, best = step(last).log_softmax(dim=-1).max(dim=-1)  # (B,), (B,)
+        logits = step(last)  # (B, V)
+        top, best = logits.max(dim=-1)  # (B,), (B,)
+        log_probs = top - logits.logsumexp(dim=-1) if with_scores else torch.full_like(top, math.nan)  # (B,)
         for row, token, log_prob in zip(rows, best.tolist(), log_probs.tolist(), strict=True):
             scores[row] += log_prob
             is_finished[row] = token == end_id

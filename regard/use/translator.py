@@ -44,7 +44,7 @@ class Translation:
     """A translation and how sure the model was of it."""
 
     text: str
-    score: float  # sum of log-probabilities, the end included
+    score: float  # sum of log-probabilities, the end included; not a number if nobody wanted it
     tokens: list[str]
     source_tokens: list[str]
     alignment: Links = field(default_factory=list)  # (word of the source, word of the text), if somebody asked
@@ -111,9 +111,10 @@ class Translator(Trained):
     def __call__(self, texts: Sequence[str], **search: Any) -> list[str]: ...
     def __call__(self, texts: str | Sequence[str], **search: Any) -> str | list[str]:
         """The translation of a text, or of each of several in the same order; options as of `translate_all`."""
-        if isinstance(texts, str):
-            return self.translate(texts, **search).text
-        return [translation.text for translation in self.translate_all(texts, **search)]
+        found = [
+            one.text for one in self.translate_all([texts] if isinstance(texts, str) else texts, scores=False, **search)
+        ]
+        return found[0] if isinstance(texts, str) else found
 
     def translate(self, text: str, **search: Any) -> Translation:
         """The translation of one text, with its score, tokens and alternatives; options as of `translate_all`."""
@@ -137,6 +138,7 @@ class Translator(Trained):
         n_best: int = 1,
         prefix: str = "",
         terms: Terms | None = None,
+        scores: bool = True,
         alignments: bool = False,
         fast: bool = False,
     ) -> Iterator[Translation]:
@@ -144,14 +146,14 @@ class Translator(Trained):
 
         While one window is waited for, the next is already being translated; an empty window asks for all that was
         begun. prefix: what every translation begins with. terms: words of a source, and how they must be translated;
-        texts that have one are run by torch. alignments: tell which words belong together. fast: choose among the
-        likely words of a source only.
+        texts that have one are run by torch. scores: not to want them makes a greedy search a little faster.
+        alignments: tell which words belong together. fast: choose among the likely words of a source only.
         """
         refuse_below_one(beam=beam, n_best=n_best, max_length=max_length)
         if fast and (self._fast is None or not self._fast.has_shortlist):
             why = "this one has none" if self._fast else "this one is run by torch"
             raise ConfigError(f"fast is for a model with a shortlist that is run by ctranslate2, and {why}")
-        search = Search(max(beam, n_best), length_penalty, n_best, alignments, fast)
+        search = Search(max(beam, n_best), length_penalty, n_best, scores, alignments, fast)
         if prefix and terms:
             raise ConfigError("a prefix and terms cannot be asked for at the same time")
         forced = self.tokenizer.encode_part(prefix) if prefix else []
