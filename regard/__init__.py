@@ -10,11 +10,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from regard.errors import ConfigError, CorpusError, FolderError, RegardError, RunError
-    from regard.look.record import record_attention
+    from regard.look.record import record_attention, record_hidden
     from regard.run import load, train, training
     from regard.text.samples import induction, phrasebook
     from regard.text.stories import Story
     from regard.use.answerer import Answer, Answerer
+    from regard.use.encoder import Encoder
     from regard.use.filler import Candidate, Filled, Filler
     from regard.use.translator import Translation, Translator
     from regard.use.writer import Writer
@@ -25,6 +26,7 @@ _HOMES = {
     "Candidate": "regard.use.filler",
     "ConfigError": "regard.errors",
     "CorpusError": "regard.errors",
+    "Encoder": "regard.use.encoder",
     "Filled": "regard.use.filler",
     "Filler": "regard.use.filler",
     "FolderError": "regard.errors",
@@ -38,6 +40,7 @@ _HOMES = {
     "load": "regard.run",
     "phrasebook": "regard.text.samples",
     "record_attention": "regard.look.record",
+    "record_hidden": "regard.look.record",
     "train": "regard.run",
     "training": "regard.run",
 }
@@ -48,6 +51,7 @@ __all__ = [
     "Candidate",
     "ConfigError",
     "CorpusError",
+    "Encoder",
     "Filled",
     "Filler",
     "FolderError",
@@ -61,6 +65,7 @@ __all__ = [
     "load",
     "phrasebook",
     "record_attention",
+    "record_hidden",
     "train",
     "training",
 ]

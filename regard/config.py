@@ -36,13 +36,17 @@ class ModelConfig(_Settings):
     layers: int = Field(4, ge=1)  # of the encoder, and of the decoder
     width: int = Field(128, ge=4)  # D: size of a token's vector
     heads: int = Field(4, ge=1)  # H: attention heads per layer; must divide width
+    key_heads: int | None = Field(None, ge=1)  # heads of keys and values, if several of H share one; must divide heads
     inner: int = Field(256, ge=1)  # width of the feed-forward's middle
     norm: Literal["post", "pre"] = "post"  # where the norm stands: after the residual (the paper), or before
     norm_kind: Literal["layer", "rms"] = "layer"
-    activation: Literal["relu", "gelu", "silu"] = "relu"
+    epsilon: float = Field(1e-5, gt=0)  # what a norm adds before it divides
+    activation: Literal["relu", "gelu", "gelu_new", "silu"] = "relu"  # gelu_new: GPT-2's, by tanh
     is_gated: bool = False  # whether the feed-forward has a gate
     has_bias: bool = True
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    rotary_base: float = Field(10_000.0, gt=1)  # of rotary positions: how slowly the slowest turns
+    is_tied: bool = True  # whether tokens are read and said with one table
     max_positions: int = Field(1024, ge=8)  # length of a table of positions; of a writer, how far back it sees
     dropout: float = Field(0.1, ge=0, lt=1)
     hops: int = Field(3, ge=1)  # of an answerer: how often the question reads the story
@@ -54,6 +58,8 @@ class ModelConfig(_Settings):
         if self.width % self.heads:
             better = self.width + self.heads - self.width % self.heads
             raise ValueError(f"width={self.width} cannot be shared equally by heads={self.heads}; try width={better}")
+        if self.heads % (self.key_heads or 1):
+            raise ValueError(f"heads={self.heads} cannot be shared equally by key_heads={self.key_heads}")
         if self.width % 2 or (self.positions == "rotary" and (self.width // self.heads) % 2):
             raise ValueError(f"width={self.width} and heads={self.heads} give an odd width; positions come in pairs, "
                              f"so the width, and for rotary positions width/heads, must be even")  # fmt: skip

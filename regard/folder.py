@@ -15,6 +15,7 @@ from typing import Any
 
 from regard.errors import FolderError
 from regard.files import hash_file, sync, write_whole
+from regard.interop import foreign
 
 Content = bytes | str | Callable[[Path], None]
 
@@ -55,10 +56,11 @@ class ModelFolder:
             raise FolderError(f"{folder} is a file; a model is a folder" + _about_pickles(folder))
         self.folder = folder
         self.path = folder / READY if (folder / READY).is_dir() else folder
-        if not (self.path / ABOUT).is_file():
+        if not (self.path / ABOUT).is_file() and not (self.path / CONFIG).is_file():
             raise FolderError(f"{folder} has no {ABOUT}: {_what_is_there(folder)}")
-        self.about = self.json(ABOUT)
         self.config = self.json(CONFIG)
+        self.is_foreign = not (self.path / ABOUT).is_file()
+        self.about = foreign.describe(folder, self.config) if self.is_foreign else self.json(ABOUT)
 
     def json(self, name: str) -> dict[str, Any]:
         """The object in a JSON file of the folder."""
@@ -80,14 +82,24 @@ class ModelFolder:
             raise FolderError(f"{self.folder} has no {name}; the folder is not whole, copy or train it again")
         return path
 
-    def weights(self) -> Path:
-        """The file of weights, after its hash was checked."""
+    def weights(self) -> list[Path]:
+        """The files of weights; of a model of ours the one, after its hash was checked."""
+        if self.is_foreign:
+            return self._foreign_weights()
         path = self.file(WEIGHTS)
         if hash_file(path) != self.about.get("weights_sha256"):
             raise FolderError(
                 f"{path} is not the file {ABOUT} tells of (its SHA-256 differs); it was changed or damaged"
             )
-        return path
+        return [path]
+
+    def _foreign_weights(self) -> list[Path]:
+        if not (self.path / foreign.INDEX).is_file():
+            return [self.file(WEIGHTS)]
+        names = self.json(foreign.INDEX).get("weight_map")
+        if not isinstance(names, dict) or not all(isinstance(n, str) and Path(n).name == n for n in names.values()):
+            raise FolderError(f"{self.path / foreign.INDEX} does not tell which file holds which weight")
+        return [self.file(name) for name in sorted(set(names.values()))]
 
     def copy_to(self, other: Path) -> None:
         """A copy without the training state; it must not exist yet."""

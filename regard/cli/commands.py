@@ -256,7 +256,7 @@ def info(model: Model, as_json: Json = False) -> None:
         return
     from regard.cli.report import describe
 
-    put(describe(folder.about, folder.weights().stat().st_size))
+    put(describe(folder.about, sum(path.stat().st_size for path in folder.weights())))
 
 
 @app.command()

@@ -47,7 +47,7 @@ def stream_loss(model: CausalLM, stream: Tensor, stride: int, between_batches: C
             fresh = torch.tensor([[new] for *_, new in chosen], device=device)  # (B, 1)
             is_new = torch.arange(size, device=device) >= size - fresh  # (B, T)
             hidden = model(ids)  # (B, T, D)
-            summed, _ = token_loss(hidden[is_new], labels[is_new], model.embedding.table.weight)
+            summed, _ = token_loss(hidden[is_new], labels[is_new], model.table)
             total += summed.item()
     return total
 

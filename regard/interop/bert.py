@@ -5,8 +5,8 @@ from typing import Any
 from torch import Tensor
 
 from regard.config import ModelConfig
-from regard.errors import FolderError
-from regard.interop.names import check, plain, rename
+from regard.interop.names import check, drop_known, plain, rename, with_prefix
+from regard.interop.shapes import activation, make_shape, need, refuse_others
 
 NAMES = (
     ("embedding.table.weight", "bert.embeddings.word_embeddings.weight"),
@@ -25,6 +25,8 @@ NAMES = (
     ("turn_norm.", "cls.predictions.transform.LayerNorm."),
     ("turn.", "cls.predictions.transform.dense."),
 )
+# The pooler and the next-sentence head belong to another task; places are counted, not learned.
+UNUSED = r"^bert\.pooler\.|^cls\.seq_relationship\.|\.position_ids$"
 SHAPE = {"norm": "post", "norm_kind": "layer", "is_gated": False, "has_bias": True, "positions": "learned"}
 
 
@@ -35,6 +37,13 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their weights under our names."""
+    weights = {_modern(name): tensor for name, tensor in weights.items()}
+    weights = with_prefix(weights, "bert.", ("embeddings.", "encoder.", "pooler."))
+    tied = {
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    }
+    weights = drop_known(weights, UNUSED if "bias" in ours else rf"{UNUSED}|^cls\.", tied)
     check(weights, {_rename(name): tensor.shape for name, tensor in ours.items()})
     return {name: weights[_rename(name)] for name in ours}
 
@@ -54,7 +63,7 @@ def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:
         "attention_probs_dropout_prob": 0.0,
         "max_position_embeddings": model.max_positions,
         "type_vocab_size": 2,
-        "layer_norm_eps": 1e-5,
+        "layer_norm_eps": model.epsilon,
         "tie_word_embeddings": True,
         "pad_token_id": pad_id,
         "dtype": "float32",
@@ -62,25 +71,30 @@ def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:
 
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
-    """The shape in a config.json that `export_config` wrote."""
-    try:
-        return ModelConfig(
-            kind="bert",
-            vocab_size=config["vocab_size"],
-            layers=config["num_hidden_layers"],
-            width=config["hidden_size"],
-            heads=config["num_attention_heads"],
-            inner=config["intermediate_size"],
-            activation=config["hidden_act"],
-            max_positions=config["max_position_embeddings"],
-            dropout=config["hidden_dropout_prob"],
-            **SHAPE,
-        )
-    except KeyError as missing:
-        raise FolderError(f"config.json has no {missing}; it was not written by regard") from None
-    except ValueError as problem:
-        raise FolderError(f"config.json describes a model that cannot be: {problem}") from None
+    """The shape in a config.json."""
+    refuse_others(
+        config, position_embedding_type="absolute", is_decoder=False, add_cross_attention=False, type_vocab_size=2,
+        tie_word_embeddings=True,
+    )  # fmt: skip
+    return make_shape(
+        kind="bert",
+        vocab_size=need(config, "vocab_size"),
+        layers=need(config, "num_hidden_layers"),
+        width=need(config, "hidden_size"),
+        heads=need(config, "num_attention_heads"),
+        inner=need(config, "intermediate_size"),
+        activation=activation(config, "hidden_act"),
+        epsilon=config.get("layer_norm_eps", 1e-12),
+        max_positions=need(config, "max_position_embeddings"),
+        dropout=config.get("hidden_dropout_prob", 0.1),
+        **SHAPE,
+    )
 
 
 def _rename(name: str) -> str:
     return "cls.predictions.bias" if name == "bias" else rename(name, NAMES)
+
+
+def _modern(name: str) -> str:
+    """Norms had other names in the first checkpoints."""
+    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")

@@ -17,9 +17,9 @@ from regard.model.positions import sinusoids
 ACTIVATIONS = {
     "relu": common_spec.Activation.RELU,
     "gelu": common_spec.Activation.GELU,
+    "gelu_new": common_spec.Activation.GELUTanh,
     "silu": common_spec.Activation.SWISH,
 }
-EPSILON = 1e-5  # what our norms add before they divide
 
 
 def can_translate(model: ModelConfig) -> bool:
@@ -47,7 +47,7 @@ def describe_translator(
         model.layers, model.heads, pre_norm=model.norm == "pre", activation=ACTIVATIONS[model.activation],
         alignment_layer=layer, alignment_heads=len(heads),
     )  # fmt: skip
-    spec.config.layer_norm_epsilon = EPSILON
+    spec.config.layer_norm_epsilon = model.epsilon
     spec.config.unk_token, spec.config.bos_token = "<unk>", end
     spec.config.eos_token, spec.config.decoder_start_token = end, end
     table = weights["embedding.table.weight"][:-1]  # (V - 1, D)
@@ -72,13 +72,15 @@ def describe_writer(
     spec = transformer_spec.TransformerDecoderModelSpec.from_config(
         model.layers, model.heads, pre_norm=True, activation=ACTIVATIONS[model.activation],
         ffn_glu=model.is_gated, rms_norm=model.norm_kind == "rms",
-        rotary_dim=0 if is_rotary else None, rotary_interleave=False,
+        rotary_dim=0 if is_rotary else None, rotary_interleave=False, rotary_base=model.rotary_base,
+        num_heads_kv=model.key_heads,
     )  # fmt: skip
-    spec.config.layer_norm_epsilon = EPSILON
+    spec.config.layer_norm_epsilon = model.epsilon
     spec.config.unk_token = "<unk>" if "<unk>" in pieces else end
     spec.config.bos_token = spec.config.eos_token = end
     spec.decoder.scale_embeddings = False
-    spec.decoder.embeddings.weight = spec.decoder.projection.weight = weights["embedding.table.weight"]
+    spec.decoder.embeddings.weight = weights["embedding.table.weight"]
+    spec.decoder.projection.weight = weights.get("output.weight", spec.decoder.embeddings.weight)
     if not is_rotary:
         table = weights.get("stack.positions.table")
         waves = sinusoids(torch.arange(model.max_positions), model.width) if table is None else table

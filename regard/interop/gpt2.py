@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from regard.config import ModelConfig
-from regard.errors import FolderError
-from regard.interop.names import check, plain, rename
+from regard.interop.names import check, drop_known, plain, rename, with_prefix
+from regard.interop.shapes import activation, make_shape, need, refuse_others
 
 NAMES = (
     ("embedding.table.weight", "transformer.wte.weight"),
@@ -23,6 +23,8 @@ NAMES = (
     ("feed_forward.rise.", "mlp.c_fc."),
     ("feed_forward.fall.", "mlp.c_proj."),
 )
+OUTPUT = {"output.weight": "lm_head.weight"}  # where tokens are said with a table of their own
+UNUSED = r"\.attn\.(masked_)?bias$"  # masks that older versions kept among the weights
 PARTS = ("query", "key", "value")
 TURNED = ("attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 SHAPE = {"norm": "pre", "norm_kind": "layer", "is_gated": False, "has_bias": True, "positions": "learned"}
@@ -35,26 +37,29 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
         if ".self_attention.query." in name:
             parts = [weights[name.replace(".query.", f".{part}.")] for part in PARTS]
             whole = torch.cat(parts)  # (3D, D) or (3D,)
-            theirs = rename(name, NAMES).replace("self_attention.query.", "attn.c_attn.")
+            theirs = _rename(name).replace("self_attention.query.", "attn.c_attn.")
             exported[theirs] = whole.T if whole.ndim == 2 else whole
         elif not any(f".self_attention.{part}." in name for part in PARTS):
-            theirs = rename(name, NAMES)
+            theirs = _rename(name)
             exported[theirs] = tensor.T if theirs.endswith(TURNED) else tensor
     return plain(exported)
 
 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their weights under our names and shapes."""
+    weights = with_prefix(weights, "transformer.", ("wte.", "wpe.", "h.", "ln_f."))
+    tied = {} if "output.weight" in ours else {"lm_head.weight": "transformer.wte.weight"}
+    weights = drop_known(weights, UNUSED, tied)
     check(weights, {name: tensor.shape for name, tensor in export_weights(ours).items()})
     found = {}
     for name in ours:
         part = next((part for part in PARTS if f".self_attention.{part}." in name), None)
         if part is not None:
-            theirs = rename(name, NAMES).replace(f"self_attention.{part}.", "attn.c_attn.")
+            theirs = _rename(name).replace(f"self_attention.{part}.", "attn.c_attn.")
             whole = weights[theirs]
             found[name] = (whole.T if whole.ndim == 2 else whole).chunk(3)[PARTS.index(part)]
         else:
-            theirs = rename(name, NAMES)
+            theirs = _rename(name)
             found[name] = weights[theirs].T if theirs.endswith(TURNED) else weights[theirs]
     return found
 
@@ -74,8 +79,8 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
         "resid_pdrop": model.dropout,
         "embd_pdrop": model.dropout,
         "attn_pdrop": 0.0,
-        "layer_norm_epsilon": 1e-5,
-        "tie_word_embeddings": True,
+        "layer_norm_epsilon": model.epsilon,
+        "tie_word_embeddings": model.is_tied,
         "bos_token_id": end_id,
         "eos_token_id": end_id,
         "dtype": "float32",
@@ -83,21 +88,27 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
 
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
-    """The shape in a config.json that `export_config` wrote."""
-    try:
-        return ModelConfig(
-            kind="gpt2",
-            vocab_size=config["vocab_size"],
-            layers=config["n_layer"],
-            width=config["n_embd"],
-            heads=config["n_head"],
-            inner=config["n_inner"],
-            activation=config["activation_function"],
-            max_positions=config["n_positions"],
-            dropout=config["resid_pdrop"],
-            **SHAPE,
-        )
-    except KeyError as missing:
-        raise FolderError(f"config.json has no {missing}; it was not written by regard") from None
-    except ValueError as problem:
-        raise FolderError(f"config.json describes a model that cannot be: {problem}") from None
+    """The shape in a config.json."""
+    refuse_others(
+        config, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, reorder_and_upcast_attn=False,
+        add_cross_attention=False,
+    )  # fmt: skip
+    width = need(config, "n_embd")
+    return make_shape(
+        kind="gpt2",
+        vocab_size=need(config, "vocab_size"),
+        layers=need(config, "n_layer"),
+        width=width,
+        heads=need(config, "n_head"),
+        inner=config.get("n_inner") or 4 * width,
+        activation=activation(config, "activation_function"),
+        epsilon=config.get("layer_norm_epsilon", 1e-5),
+        is_tied=config.get("tie_word_embeddings", True),
+        max_positions=need(config, "n_positions"),
+        dropout=config.get("resid_pdrop", 0.1),
+        **SHAPE,
+    )
+
+
+def _rename(name: str) -> str:
+    return OUTPUT.get(name) or rename(name, NAMES)

@@ -5,8 +5,8 @@ from typing import Any
 from torch import Tensor
 
 from regard.config import ModelConfig
-from regard.errors import FolderError
-from regard.interop.names import check, plain, rename
+from regard.interop.names import check, drop_known, plain, rename
+from regard.interop.shapes import activation, make_shape, need, refuse_others
 
 NAMES = (
     ("embedding.table.", "model.embed_tokens."),
@@ -22,18 +22,22 @@ NAMES = (
     ("feed_forward.gate.", "mlp.gate_proj."),
     ("feed_forward.fall.", "mlp.down_proj."),
 )
+OUTPUT = {"output.weight": "lm_head.weight"}  # where tokens are said with a table of their own
+UNUSED = r"rotary_emb\.inv_freq$"  # worked out, not learned
 SHAPE = {"norm": "pre", "norm_kind": "rms", "is_gated": True, "has_bias": False, "positions": "rotary"}
 
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights under the names of Llama."""
-    return plain({rename(name, NAMES): tensor for name, tensor in weights.items()})
+    return plain({_rename(name): tensor for name, tensor in weights.items()})
 
 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their weights under our names."""
-    check(weights, {rename(name, NAMES): tensor.shape for name, tensor in ours.items()})
-    return {name: weights[rename(name, NAMES)] for name in ours}
+    tied = {} if "output.weight" in ours else {"lm_head.weight": "model.embed_tokens.weight"}
+    weights = drop_known(weights, UNUSED, tied)
+    check(weights, {_rename(name): tensor.shape for name, tensor in ours.items()})
+    return {name: weights[_rename(name)] for name in ours}
 
 
 def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
@@ -46,17 +50,17 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
         "intermediate_size": model.inner,
         "num_hidden_layers": model.layers,
         "num_attention_heads": model.heads,
-        "num_key_value_heads": model.heads,
+        "num_key_value_heads": model.key_heads or model.heads,
         "head_dim": model.width // model.heads,
         "hidden_act": model.activation,
         "max_position_embeddings": model.max_positions,
-        "rms_norm_eps": 1e-5,
-        "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0},
+        "rms_norm_eps": model.epsilon,
+        "rope_parameters": {"rope_type": "default", "rope_theta": model.rotary_base},
         "attention_bias": False,
         "attention_dropout": 0.0,
         "mlp_bias": False,
         "hidden_dropout": model.dropout,
-        "tie_word_embeddings": True,
+        "tie_word_embeddings": model.is_tied,
         "bos_token_id": end_id,
         "eos_token_id": end_id,
         "dtype": "float32",
@@ -64,21 +68,30 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
 
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
-    """The shape in a config.json that `export_config` wrote."""
-    try:
-        return ModelConfig(
-            kind="llama",
-            vocab_size=config["vocab_size"],
-            layers=config["num_hidden_layers"],
-            width=config["hidden_size"],
-            heads=config["num_attention_heads"],
-            inner=config["intermediate_size"],
-            activation=config["hidden_act"],
-            max_positions=config["max_position_embeddings"],
-            dropout=config["hidden_dropout"],
-            **SHAPE,
-        )
-    except KeyError as missing:
-        raise FolderError(f"config.json has no {missing}; it was not written by regard") from None
-    except ValueError as problem:
-        raise FolderError(f"config.json describes a model that cannot be: {problem}") from None
+    """The shape in a config.json."""
+    refuse_others(config, attention_bias=False, mlp_bias=False, rope_scaling=None, pretraining_tp=1)
+    width, heads = need(config, "hidden_size"), need(config, "num_attention_heads")
+    refuse_others(config, head_dim=width // heads)
+    turning = config.get("rope_parameters") or {"rope_theta": config.get("rope_theta", 10_000.0)}
+    refuse_others(turning, rope_type="default")
+    key_heads = config.get("num_key_value_heads") or heads
+    return make_shape(
+        kind="llama",
+        vocab_size=need(config, "vocab_size"),
+        layers=need(config, "num_hidden_layers"),
+        width=width,
+        heads=heads,
+        key_heads=None if key_heads == heads else key_heads,
+        inner=need(config, "intermediate_size"),
+        activation=activation(config, "hidden_act"),
+        epsilon=config.get("rms_norm_eps", 1e-6),
+        rotary_base=turning["rope_theta"],
+        is_tied=config.get("tie_word_embeddings", False),
+        max_positions=need(config, "max_position_embeddings"),
+        dropout=config.get("hidden_dropout", 0.0),
+        **SHAPE,
+    )
+
+
+def _rename(name: str) -> str:
+    return OUTPUT.get(name) or rename(name, NAMES)

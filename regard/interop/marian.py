@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from regard.config import ModelConfig
-from regard.errors import FolderError
 from regard.interop.names import check, plain, rename
+from regard.interop.shapes import activation, make_shape, need
 from regard.model.stack import NEVER
 
 # Ours -> theirs, piece by piece of a name, in this order.
@@ -100,23 +100,18 @@ def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json that `export_config` wrote."""
-    try:
-        return ModelConfig(
-            vocab_size=config["vocab_size"],
-            layers=config["encoder_layers"],
-            width=config["d_model"],
-            heads=config["encoder_attention_heads"],
-            inner=config["encoder_ffn_dim"],
-            norm="pre" if config["normalize_before"] else "post",
-            activation=config["activation_function"],
-            positions=config["position_embedding_type"],
-            max_positions=config["max_position_embeddings"],
-            dropout=config["dropout"],
-        )
-    except KeyError as missing:
-        raise FolderError(f"config.json has no {missing}; it was not written by regard") from None
-    except ValueError as problem:
-        raise FolderError(f"config.json describes a model that cannot be: {problem}") from None
+    return make_shape(
+        vocab_size=need(config, "vocab_size"),
+        layers=need(config, "encoder_layers"),
+        width=need(config, "d_model"),
+        heads=need(config, "encoder_attention_heads"),
+        inner=need(config, "encoder_ffn_dim"),
+        norm="pre" if need(config, "normalize_before") else "post",
+        activation=activation(config, "activation_function"),
+        positions=need(config, "position_embedding_type"),
+        max_positions=need(config, "max_position_embeddings"),
+        dropout=need(config, "dropout"),
+    )
 
 
 def generation_config(end_id: int, pad_id: int, beams: int, max_length: int) -> dict[str, Any]:

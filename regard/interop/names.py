@@ -1,5 +1,7 @@
 """Weights under other people's names: all of them are used, or the error lists which are not."""
 
+import re
+
 import torch
 from torch import Tensor
 
@@ -24,6 +26,22 @@ def check(theirs: dict[str, Tensor], expected: dict[str, torch.Size]) -> None:
             raise FolderError(f"weight {name} has the shape {shapes}")
         if not torch.isfinite(tensor).all():
             raise FolderError(f"weight {name} holds values that are not numbers (NaN or infinite); the file is damaged")
+
+
+def drop_known(weights: dict[str, Tensor], unused: str, tied: dict[str, str] | None = None) -> dict[str, Tensor]:
+    """Weights without those that are known to be of no use (a pattern), or to repeat another (name -> that other)."""
+    kept = {name: tensor for name, tensor in weights.items() if not re.search(unused, name)}
+    for name, other in (tied or {}).items():
+        if name in kept and other in kept:
+            if not torch.equal(kept[name], kept[other]):
+                raise FolderError(f"weights {name} and {other} differ, and config.json says that they are one")
+            del kept[name]
+    return kept
+
+
+def with_prefix(weights: dict[str, Tensor], prefix: str, parts: tuple[str, ...]) -> dict[str, Tensor]:
+    """Weights of a bare network under the names they have in a whole model: with the prefix where it is missing."""
+    return {f"{prefix}{name}" if name.startswith(parts) else name: tensor for name, tensor in weights.items()}
 
 
 def plain(weights: dict[str, Tensor]) -> dict[str, Tensor]:

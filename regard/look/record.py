@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from regard.look.seen import Kind, Seen
 from regard.model.attention import MultiHeadAttention
 from regard.model.hop import Hop
-from regard.model.transformer import CausalLM, EncoderDecoder, MaskedLM
+from regard.model.stack import Stack
+from regard.model.transformer import CausalLM, EncoderDecoder, TextEncoder
 from regard.text.tokenizer import Tokenizer
 
 # Name of an attention -> its weights (B, H, T, S), or (B, H, M) of a hop over a story; one entry per forward.
@@ -31,6 +32,33 @@ def record_attention(model: nn.Module) -> Iterator[Recorded]:
     finally:
         for name, attention in attentions.items():
             attention.record = before[name]
+
+
+@contextmanager
+def record_hidden(model: nn.Module) -> Iterator[Recorded]:
+    """While inside, every stack of the model tells its hidden states: under its name, a list for each forward joined
+    one after another: what goes into the first block, and what comes out of each; (B, T, D). The last is after the last
+    norm, if there is one.
+    """
+    seen: Recorded = {}
+    hooks = []
+    for name, stack in model.named_modules():
+        if isinstance(stack, Stack):
+            found = seen.setdefault(name, [])
+
+            def keep(_module: nn.Module, _given: object, out: Tensor, found: list[Tensor] = found) -> None:
+                found.append(out)
+
+            def replace_last(_module: nn.Module, _given: object, out: Tensor, found: list[Tensor] = found) -> None:
+                found[-1] = out
+
+            hooks += [module.register_forward_hook(keep) for module in (stack.dropout, *stack.blocks)]
+            hooks.append(stack.norm.register_forward_hook(replace_last))
+    try:
+        yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 @torch.inference_mode()
@@ -53,7 +81,7 @@ def look_at_pair(model: EncoderDecoder, tokenizer: Tokenizer, source: str, targe
 
 
 @torch.inference_mode()
-def look_at_text(model: CausalLM | MaskedLM, tokenizer: Tokenizer, ids: list[int]) -> Seen:
+def look_at_text(model: CausalLM | TextEncoder, tokenizer: Tokenizer, ids: list[int]) -> Seen:
     """What each token of a text looks at."""
     model.eval()
     with record_attention(model) as recorded:

@@ -106,23 +106,30 @@ class MultiHeadAttention(nn.Module):
         memory_width: int | None = None,
         key_width: int | None = None,
         value_width: int | None = None,
+        key_heads: int | None = None,
         has_bias: bool = True,
     ) -> None:
-        """key_width and value_width are per head; by default the heads share `width`."""
+        """key_width and value_width are per head; by default the heads share `width`. With key_heads, so many heads of
+        keys and values are each looked at by several heads.
+        """
         super().__init__()
         self.heads = heads
+        self.key_heads = key_heads or heads
         key_width = key_width or width // heads
         value_width = value_width or width // heads
         self.query = nn.Linear(width, heads * key_width, bias=has_bias)
-        self.key = nn.Linear(memory_width or width, heads * key_width, bias=has_bias)
-        self.value = nn.Linear(memory_width or width, heads * value_width, bias=has_bias)
+        self.key = nn.Linear(memory_width or width, self.key_heads * key_width, bias=has_bias)
+        self.value = nn.Linear(memory_width or width, self.key_heads * value_width, bias=has_bias)
         self.output = nn.Linear(heads * value_width, width, bias=has_bias)
         self.record: Callable[[Tensor], None] | None = None  # set by look.record_attention while somebody looks
 
     def read(self, memory: Tensor, rotary: Rotary | None = None, start: int = 0) -> tuple[Tensor, Tensor]:
         """memory (B, S, D) -> key (B, H, S, K), value (B, H, S, K). `start` is the position of its first row."""
-        key, value = self._split(self.key(memory)), self._split(self.value(memory))
-        return (rotary.turn(key, start) if rotary else key), value
+        key, value = (self._split(part(memory), self.key_heads) for part in (self.key, self.value))  # (B, H, S, K)
+        key = rotary.turn(key, start) if rotary else key
+        if self.key_heads != self.heads:
+            key, value = (part.repeat_interleave(self.heads // self.key_heads, dim=1) for part in (key, value))
+        return key, value
 
     def forward(
         self,
@@ -136,7 +143,7 @@ class MultiHeadAttention(nn.Module):
         start: int = 0,
     ) -> Tensor:
         """x (B, T, D) looks at key, value (B, H, S, K) -> (B, T, D)."""
-        query = self._split(self.query(x))  # (B, H, T, K)
+        query = self._split(self.query(x), self.heads)  # (B, H, T, K)
         if rotary:
             query = rotary.turn(query, start)
         if self.record is None:
@@ -146,8 +153,8 @@ class MultiHeadAttention(nn.Module):
             self.record(weights)
         return self.output(mixed.transpose(1, 2).flatten(2))  # (B, T, D)
 
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, S, H*K) -> (B, H, S, K)
+    def _split(self, x: Tensor, heads: int) -> Tensor:
+        return x.unflatten(-1, (heads, -1)).transpose(1, 2)  # (B, S, H*K) -> (B, H, S, K)
 
 
 def _match(query: Tensor, keys: Tensor, may_attend: Tensor | None) -> Tensor:

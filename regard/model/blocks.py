@@ -12,13 +12,18 @@ from regard.model.attention import MultiHeadAttention
 from regard.model.cache import LayerCache
 from regard.model.positions import Rotary
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_new": partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
+}
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
     """Layer norm, or its modern form that only scales (root mean square)."""
     kind = nn.LayerNorm if config.norm_kind == "layer" else nn.RMSNorm
-    return kind(config.width, eps=1e-5)
+    return kind(config.width, eps=config.epsilon)
 
 
 class Dropout(nn.Module):
@@ -91,7 +96,9 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig, *, reads_memory: bool = False) -> None:
         super().__init__()
-        make_attention = partial(MultiHeadAttention, config.width, config.heads, has_bias=config.has_bias)
+        make_attention = partial(
+            MultiHeadAttention, config.width, config.heads, key_heads=config.key_heads, has_bias=config.has_bias
+        )
         self.self_attention = make_attention()
         self.self_residual = Residual(config)
         self.cross_attention = make_attention() if reads_memory else None

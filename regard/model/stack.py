@@ -138,4 +138,4 @@ def _positions(config: ModelConfig) -> nn.Module:
         case "learned":
             return Learned(config.width, config.max_positions)
         case "rotary":
-            return Rotary(config.width // config.heads, config.max_positions)
+            return Rotary(config.width // config.heads, config.max_positions, config.rotary_base)

@@ -69,7 +69,13 @@ class CausalLM(nn.Module):
         self.config = config
         self.embedding = Embedding(config)
         self.stack = Stack(config)
+        self.output = None if config.is_tied else nn.Linear(config.width, config.vocab_size, bias=False)
         start_weights(self, config, table_std=SMALL)
+
+    @property
+    def table(self) -> Tensor:
+        """What hidden states are compared with, (V, D)."""
+        return self.embedding.table.weight if self.output is None else self.output.weight
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (B, T) -> hidden (B, T, D)."""
@@ -77,7 +83,7 @@ class CausalLM(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
-        return self.embedding.logits(hidden)
+        return F.linear(hidden, self.table)
 
     def open_cache(self, rows: int, room: int) -> KeyValueCache:
         """An empty cache for `room` tokens in each of `rows` texts."""
@@ -88,8 +94,8 @@ class CausalLM(nn.Module):
         return self.stack.advance(self.embedding(ids), cache)
 
 
-class MaskedLM(nn.Module):
-    """BERT: every place sees the whole text, and hidden places are guessed."""
+class TextEncoder(nn.Module):
+    """Every place sees the whole text: BERT without anything to guess."""
 
     def __init__(self, config: ModelConfig, pad_id: int) -> None:
         super().__init__()
@@ -98,13 +104,13 @@ class MaskedLM(nn.Module):
         self.embedding = Embedding(config)
         self.segments = nn.Embedding(2, config.width)  # which of two texts a token belongs to
         self.stack = Stack(config, norms_input=True)
-        self.turn = nn.Linear(config.width, config.width)
-        self.turn_norm = make_norm(config)
+        self._start(config)
+
+    def _start(self, config: ModelConfig) -> None:
         start_weights(self, config, table_std=SMALL)
         for module in self.modules():
             if isinstance(module, nn.Linear):  # as BERT starts: smaller than Xavier's, all alike
                 nn.init.normal_(module.weight, std=SMALL)
-        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
     def forward(self, ids: Tensor, segments: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
         """ids (B, T) -> hidden (B, T, D), or at the wanted places (B, N) only (B, N, D).
@@ -114,6 +120,16 @@ class MaskedLM(nn.Module):
         first = self.segments.weight[0]  # (D,)
         x = self.embedding(ids) + (first if segments is None else self.segments(segments))  # (B, T, D)
         return self.stack(x, may_attend=padding_mask(ids == self.pad_id), wanted=wanted)
+
+
+class MaskedLM(TextEncoder):
+    """BERT: every place sees the whole text, and hidden places are guessed."""
+
+    def _start(self, config: ModelConfig) -> None:
+        self.turn = nn.Linear(config.width, config.width)
+        self.turn_norm = make_norm(config)
+        super()._start(config)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
     def turned(self, hidden: Tensor) -> Tensor:
         """Hidden states made ready to be compared with the table of tokens; (..., D) -> (..., D)."""

@@ -19,6 +19,7 @@ from regard.run.record import clear, read_record, sole_owner, write_record
 from regard.tasks import TASKS
 from regard.tasks.task import Check, Task
 from regard.trainer.stop import Stopped, Stopper
+from regard.use.encoder import Encoder
 from regard.use.trained import Running
 
 if TYPE_CHECKING:
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
 
 
 def load(folder: str | Path, *, engine: str | None = None, precision: str | None = None) -> Any:
-    """The trained model in a folder: a Translator, Writer, Filler or Answerer.
+    """The trained model in a folder, ours or Hugging Face's: a Translator, Writer, Filler, Answerer or Encoder.
 
     engine: torch or ctranslate2, precision: float32 or int8; if not said, as fast as the machine can in float32.
     """
     running = Running(engine, precision)
     opened = ModelFolder(Path(folder))
-    return find_task(str(opened.about.get("task"))).open(opened, running)
+    task = str(opened.about.get("task"))
+    return Encoder.open(opened, running) if task == "encode" else find_task(task).open(opened, running)
 
 
 def train(

@@ -166,8 +166,7 @@ def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
 
     def next_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
         hidden = model(batch.ids)  # (B, T, D)
-        table = model.embedding.table.weight  # (V, D)
-        return token_loss(hidden.flatten(0, 1), batch.labels.flatten(), table, smoothing=config.train.smoothing)
+        return token_loss(hidden.flatten(0, 1), batch.labels.flatten(), model.table, smoothing=config.train.smoothing)
 
     return next_loss
 

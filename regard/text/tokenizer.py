@@ -16,6 +16,7 @@ from regard.errors import ConfigError, FolderError
 
 # Who plays a role goes by these names; the first that is in the vocabulary does.
 ROLES = {
+    "begin": ("<s>", "<|endoftext|>", "</s>"),
     "end": ("</s>", "<|endoftext|>", "[SEP]"),
     "pad": ("<pad>", "[PAD]"),
     "unknown": ("<unk>", "[UNK]"),
@@ -43,6 +44,11 @@ class Tokenizer:
             if isinstance(problem, KeyboardInterrupt | SystemExit):
                 raise
             raise FolderError(f"{path} is not a tokenizer we can read: {problem}") from None
+
+    @cached_property
+    def begin_id(self) -> int:
+        """What a text to go on with begins with."""
+        return self._role("begin")
 
     @cached_property
     def end_id(self) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from regard.errors import ConfigError, FolderError
 from regard.folder import TOKENIZER, ModelFolder
+from regard.interop.tokenizers import read_tokenizer
 from regard.text.tokenizer import Tokenizer
 from regard.use.copy import Copy
 
@@ -63,7 +64,7 @@ class Trained:
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
         """read: reads the network, which happens when somebody first needs it."""
         folder.weights()  # whichever engine runs, damage is told at once
-        self.tokenizer = Tokenizer.load(folder.file(TOKENIZER))
+        self.tokenizer = read_tokenizer(folder.path) if folder.is_foreign else Tokenizer.load(folder.file(TOKENIZER))
         self.about = folder.about
         self._folder, self._read, self._running = folder, read, running
 
@@ -92,6 +93,11 @@ class Trained:
         `fill` writes it into a folder, or raises ConfigError if there is no such model there.
         """
         if self._running.engine == "torch":
+            return None
+        if self._folder.is_foreign:
+            if self._running.wants_fast:
+                raise FolderError(f"{self._folder.folder} was not made by regard, and nothing is written into it; "
+                                  f"`regard import` it first")  # fmt: skip
             return None
         copy = Copy(self._folder)
         try:
@@ -125,15 +131,19 @@ def read_network(
     from safetensors.torch import load_file
 
     config = layout.import_config(folder.config)
-    if config.vocab_size != tokenizer.vocab_size:
+    is_like = config.vocab_size == tokenizer.vocab_size or (
+        folder.is_foreign and config.vocab_size > tokenizer.vocab_size  # tables are often filled up to a round number
+    )
+    if not is_like:
         sizes = f"config.json has vocab_size {config.vocab_size}, but tokenizer.json {tokenizer.vocab_size} entries"
         raise FolderError(f"{sizes}; they are not of the same model")
-    path = folder.weights()
     model = build(config, tokenizer)
-    try:
-        weights = load_file(path)
-    except (SafetensorError, OSError) as problem:
-        raise FolderError(f"{path} is not a safetensors file we can read: {problem}") from None
+    weights: dict[str, Tensor] = {}
+    for path in folder.weights():
+        try:
+            weights |= load_file(path)
+        except (SafetensorError, OSError) as problem:
+            raise FolderError(f"{path} is not a safetensors file we can read: {problem}") from None
     found = layout.import_weights(weights, model.state_dict())
     model.load_state_dict({name: tensor.float() for name, tensor in found.items()})
     return model.eval()

@@ -135,12 +135,12 @@ class Writer(Trained):
         """What each token of a text looks at."""
         from regard.look.record import look_at_text
 
-        ids = [self.tokenizer.end_id, *self.tokenizer.encode_part(text)][: self.model.config.max_positions]
+        ids = [self.tokenizer.begin_id, *self.tokenizer.encode_part(text)][: self.model.config.max_positions]
         return look_at_text(self.model, self.tokenizer, ids)
 
     def _ids(self, prompt: str, sampling: Sampling, seed: int) -> Iterator[int]:
         """Ids until the end of the text."""
-        read = [self.tokenizer.end_id, *self.tokenizer.encode_part(prompt)]
+        read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt)]
         if self._fast is not None:
             yield from self._fast.ids(read, sampling, seed)
             return
@@ -174,7 +174,7 @@ def encode_stream(texts: list[str], tokenizer: Tokenizer, check: Callable[[], No
     from regard.data.tokens import TokenLists
 
     def parts() -> Iterator[list[int]]:
-        yield [tokenizer.end_id]
+        yield [tokenizer.begin_id]
         for text in texts:
             lines = split_lines(text)
             for start in range(0, len(lines), LINES):

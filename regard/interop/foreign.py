@@ -1,0 +1,45 @@
+"""A folder of Hugging Face's that regard did not make: which family it belongs to. Imports no torch."""
+
+from pathlib import Path
+from typing import Any
+
+from regard.errors import FolderError
+
+# architecture -> the family that opens it
+FAMILIES = {
+    "GPT2LMHeadModel": "write",
+    "LlamaForCausalLM": "write",
+    "BertForMaskedLM": "fill",
+    "BertForPreTraining": "fill",
+    "BertModel": "encode",
+}
+PICKLED = ("pytorch_model.bin", "model.pt", "pytorch_model.bin.index.json")
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+
+
+def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """What regard.json would tell of it, as far as a config.json does."""
+    named = config.get("architectures")
+    architecture = named[0] if isinstance(named, list) and named else None
+    if architecture not in FAMILIES:
+        raise FolderError(f"{folder}: config.json is of the architecture {architecture!r}; "
+                          f"of other people's models, {', '.join(FAMILIES)} are opened")  # fmt: skip
+    if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file():
+        _refuse_pickles(folder)
+    return {
+        "task": FAMILIES[architecture],
+        "foreign": architecture,
+        "settings": {"train": {"hidden": 0.15, "whole_words": False}},
+        "data": {},
+    }
+
+
+def _refuse_pickles(folder: Path) -> None:
+    pickled = next((name for name in PICKLED if (folder / name).exists()), None)
+    if pickled is None:
+        raise FolderError(f"{folder} has no {WEIGHTS}; the folder is not whole, copy or download it again")
+    raise FolderError(
+        f"{folder} holds {pickled}, and pickled weights can run any code when opened: they are never read here. Where "
+        f"you trust it, convert it with transformers: "
+        f"AutoModel.from_pretrained({str(folder)!r}).save_pretrained({str(folder) + '-safe'!r})"
+    )

@@ -1,0 +1,111 @@
+"""Using an encoder: texts in, vectors out, near to each other where the texts mean the like."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.engine.layout import group
+from regard.errors import FolderError
+from regard.folder import ModelFolder
+from regard.text.tokenizer import Tokenizer
+from regard.use.trained import Running, Trained, read_network, refuse_fast
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.look.seen import Seen
+
+TOKENS_PER_BATCH = 4096
+KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
+
+
+class Encoder(Trained):
+    """A model that makes a vector of a text."""
+
+    @classmethod
+    def open(cls, folder: ModelFolder, running: Running) -> Encoder:
+        """The encoder in a folder."""
+        refuse_fast("encode", running)
+
+        def read(tokenizer: Tokenizer) -> nn.Module:
+            from regard.interop import bert
+            from regard.model.transformer import TextEncoder
+
+            return read_network(folder, tokenizer, bert, lambda config, t: TextEncoder(config, t.pad_id))
+
+        opened = cls(folder, read, running).read_now()
+        opened.pooling, opened.is_normed, opened.longest = _sentence_settings(folder.path, opened.model)
+        return opened
+
+    pooling = "mean"  # how the tokens of a text become one vector: their mean, or the first of them (cls)
+    is_normed = False  # whether vectors have the length 1
+    longest = 512  # tokens of a text that are read
+
+    def __call__(self, texts: str | Sequence[str]) -> Tensor:
+        """The vector of a text (D,), or of each of several (N, D)."""
+        return self.encode([texts])[0] if isinstance(texts, str) else self.encode(texts)
+
+    def encode(self, texts: Sequence[str]) -> Tensor:
+        """A vector for each text, (N, D). Of a text longer than the model can read, its beginning, with a warning."""
+        import torch
+
+        encoded = self.tokenizer.encode_all(texts)
+        long = sum(len(ids) > self.longest for ids in encoded)
+        if long:
+            warnings.warn(f"{long} of {len(texts)} texts have more than {self.longest} tokens; their beginnings count",
+                          RuntimeWarning, stacklevel=2)  # fmt: skip
+        rows = [[*ids[: self.longest - 1], ids[-1]] if len(ids) > self.longest else ids for ids in encoded]
+        vectors = torch.empty(len(rows), self.model.config.width)
+        with torch.inference_mode():
+            for indexes in group([len(ids) for ids in rows], TOKENS_PER_BATCH):
+                longest = len(rows[indexes[0]])
+                padded = [rows[i] + [self.tokenizer.pad_id] * (longest - len(rows[i])) for i in indexes]
+                ids = torch.tensor(padded, device=self.device)  # (B, T)
+                vectors[indexes] = self._pool(self.model(ids), ids != self.tokenizer.pad_id).cpu()
+        return vectors
+
+    def look(self, text: str) -> Seen:
+        """What each token of a text looks at."""
+        from regard.look.record import look_at_text
+
+        return look_at_text(self.model, self.tokenizer, self.tokenizer.encode(text))
+
+    def _pool(self, hidden: Tensor, is_real: Tensor) -> Tensor:
+        """hidden (B, T, D), is_real (B, T) -> (B, D)"""
+        if self.pooling == "cls":
+            pooled = hidden[:, 0]
+        else:
+            pooled = (hidden * is_real[..., None]).sum(1) / is_real.sum(1, keepdim=True)
+        return pooled / pooled.norm(dim=-1, keepdim=True).clamp(min=1e-12) if self.is_normed else pooled
+
+
+def _sentence_settings(folder: Path, model: Any) -> tuple[str, bool, int]:
+    """What the files of a sentence encoder tell: pooling, whether vectors are normed, most tokens."""
+    modules = _read(folder / "modules.json") or []
+    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
+    if unknown := [kind for kind in kinds if kind not in KNOWN_MODULES]:
+        raise FolderError(f"{folder}: modules.json has a module {unknown[0]}, which is not supported")
+    pooling = "mean"
+    for module, kind in zip(modules, kinds, strict=True):
+        if kind == "Pooling":
+            told = _read(folder / str(module["path"]) / "config.json") or {}
+            modes = [name for name, value in told.items() if name.startswith("pooling_mode_") and value is True]
+            if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
+                raise FolderError(f"{folder}: pooling by {', '.join(modes) or 'nothing'} is not supported")
+            pooling = "cls" if "cls" in modes[0] else "mean"
+    told = _read(folder / "sentence_bert_config.json") or {}
+    longest = min(int(told.get("max_seq_length") or 10**9), int(model.config.max_positions))
+    return pooling, "Normalize" in kinds, longest
+
+
+def _read(path: Path) -> Any:
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as problem:
+        raise FolderError(f"{path} is not a JSON file we can read: {problem}") from None
