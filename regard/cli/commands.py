@@ -244,6 +244,32 @@ def look(
         put(seen.to_text(layer, head))
 
 
+@app.command("import")
+@told
+def import_(
+    source: Annotated[str, typer.Argument(help="A folder of Hugging Face's, or the name of a model on its hub.")],
+    to: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
+) -> None:
+    """Take over a model that others trained: BERT, GPT-2, Llama."""
+    from regard.run.exchange import bring_in
+
+    about = bring_in(source, to)
+    say(f"{source}, a {about['foreign']}, is now a model to {about['task']} in {to}")
+
+
+@app.command()
+@told
+def export(
+    model: Model,
+    kind: Annotated[Literal["huggingface", "ctranslate2"], typer.Option("--as", help="For which program.")],
+    to: Annotated[Path, typer.Option(help="A new folder.", show_default=False)],
+) -> None:
+    """Write a copy for another program, after it was tried there."""
+    from regard.run.exchange import give_out
+
+    say(f"Wrote {to}: {give_out(model, kind, to)}")
+
+
 @app.command()
 @told
 def info(model: Model, as_json: Json = False) -> None:

@@ -24,6 +24,9 @@ def _run_options(
     minutes: Annotated[float | None, typer.Option(help="Train this long.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Train this many times over the text.")] = None,
     steps: Annotated[int | None, typer.Option(help="Train this many updates.")] = None,
+    start: Annotated[
+        Path | None, typer.Option("--from", help="Go on from the weights of this model, with its tokenizer.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed, another run.")] = None,
     device: Annotated[Literal["auto", "cpu", "cuda", "mps"] | None, typer.Option(help="Where to compute.")] = None,
     workers: Annotated[
@@ -38,7 +41,7 @@ def _run_options(
     """What every training can be told: settings, and whether to start over."""
     flags = {"size": size, "seed": seed, "device": device, "workers": workers}
     stop = {"minutes": minutes, "epochs": epochs, "steps": steps}
-    return {"settings": collect(config, assignments, **flags, stop=stop), "fresh": fresh}
+    return {"settings": collect(config, assignments, **flags, stop=stop), "start": start, "fresh": fresh}
 
 
 def _with_run_options(function: Callable[..., None]) -> Callable[..., None]:

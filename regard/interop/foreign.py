@@ -22,7 +22,7 @@ def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     named = config.get("architectures")
     architecture = named[0] if isinstance(named, list) and named else None
     if architecture not in FAMILIES:
-        raise FolderError(f"{folder}: config.json is of the architecture {architecture!r}; "
+        raise FolderError(f"{folder} has no regard.json, and its config.json is of the architecture {architecture!r}; "
                           f"of other people's models, {', '.join(FAMILIES)} are opened")  # fmt: skip
     if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file():
         _refuse_pickles(folder)

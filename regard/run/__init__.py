@@ -40,16 +40,24 @@ def load(folder: str | Path, *, engine: str | None = None, precision: str | None
 
 
 def train(
-    task: str, *, to: str | Path, settings: Settings | None = None, fresh: bool = False, **files: Any
+    task: str,
+    *,
+    to: str | Path,
+    settings: Settings | None = None,
+    start: str | Path | None = None,
+    fresh: bool = False,
+    **files: Any,
 ) -> Finished:
     """Trains a model into the folder `to`; Ctrl-C saves, and the same call goes on. Returns how it ended.
+
+    start: a model to go on from, with its shape and its tokenizer; else weights are fresh.
 
     files: for translate, `source` and `target` (and valid_source, valid_target, columns, keys); for write and fill
     `text`, for answer `stories`, each one file or a list of them (and `valid`).
     """
     stopper = Stopper()
     with stopper.listening():
-        for event in training(task, to=to, settings=settings, fresh=fresh, stopper=stopper, **files):
+        for event in training(task, to=to, settings=settings, start=start, fresh=fresh, stopper=stopper, **files):
             last = event
     return cast("Finished", last)
 
@@ -59,6 +67,7 @@ def training(
     *,
     to: str | Path,
     settings: Settings | None = None,
+    start: str | Path | None = None,
     fresh: bool = False,
     stopper: Stopper | None = None,
     **files: Any,
@@ -85,7 +94,9 @@ def training(
         try:
             record = None if fresh else read_record(run)
             size = world.size if world else None
-            begun = begin(family, run, record, train_files, valid_files, wanted, check, size)
+            begun = begin(
+                family, run, record, train_files, valid_files, wanted, check, size, Path(start) if start else None
+            )
             yield from _train(family, Path(to), run, begun, is_new=record is None, check=check, world=world)
         except Stopped:
             raise KeyboardInterrupt from None

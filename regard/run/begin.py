@@ -10,6 +10,7 @@ from regard.config import RunConfig, Settings, choose_rate, differences, merge, 
 from regard.errors import ConfigError, RunError
 from regard.files import hash_file, write_whole
 from regard.folder import TOKENIZER
+from regard.run.beginning import START, Beginning
 from regard.run.record import TOKENS, clear, write_record
 from regard.tasks.task import Check, Corpus, Encoded, Task
 from regard.text.corpus import LeftOut
@@ -50,10 +51,18 @@ def begin(
     wanted: Settings,
     check: Check,
     launched: int | None,
+    start: Path | None = None,
 ) -> Begun:
-    """What an earlier sitting decided (its record), if it is about the same text and settings; else decides it."""
+    """What an earlier sitting decided (its record), if it is about the same text and settings; else decides it.
+
+    start: a model whose weights, shape and tokenizer are gone on with.
+    """
+    beginning = Beginning.read(family, start) if start else None
     if record is None:
-        return _begin_new(family, run, train_files, valid_files, wanted, check)
+        return _begin_new(family, run, train_files, valid_files, wanted, check, beginning)
+    if beginning and record.get("start", {}).get("weights") != beginning.weights_sha256:
+        raise RunError(f"{run.parent} was not begun from the weights in {start}; add --fresh to start over, or train "
+                       f"to another folder")  # fmt: skip
     before = resolve(record["config"])
     corpus = family.read(train_files, valid_files, before)
     kept = {name: value for name, value in record["config"].items() if name != "stop"}
@@ -70,13 +79,17 @@ def begin(
     return Begun(config, tokenizer, material, record, _note(before, config))
 
 
-def _begin_new(family: Task, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check) -> Begun:
+def _begin_new(
+    family: Task, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check,
+    beginning: Beginning | None,
+) -> Begun:  # fmt: skip
     corpus = family.read(train_files, valid_files, resolve(wanted))
-    config = decide(family, corpus, wanted)
+    config = decide(family, corpus, beginning.shape(wanted) if beginning else wanted)
     check()
-    tokenizer = family.learn(corpus, config, check)
+    tokenizer = beginning.tokenizer if beginning else family.learn(corpus, config, check)
     check()
-    config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
+    if not beginning:
+        config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
     encoded = family.encode(corpus.train, tokenizer, config, check)
     clear(run)  # only now that a new run can begin
     write_whole(run / TOKENIZER, tokenizer.dump())
@@ -86,6 +99,9 @@ def _begin_new(family: Task, run: Path, train_files: Any, valid_files: Any, want
         "files": corpus.files,
         "tokens_sha256": _write_tokens(run, encoded),
     }
+    if beginning:
+        record["start"] = {"from": beginning.name, "weights": beginning.weights_sha256}
+        beginning.keep(run / START)
     write_record(run, record)
     left_out = [*corpus.left_out, *encoded.left_out]
     material = Material(len(corpus.train), corpus.valid, left_out, corpus.fingerprints, corpus.files)

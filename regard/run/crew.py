@@ -24,6 +24,7 @@ from regard.data.store import open_tensors
 from regard.device import choose_device, derive_seed, memory_of, settled
 from regard.errors import ConfigError, RunError
 from regard.folder import RUN, TOKENIZER
+from regard.run.beginning import START
 from regard.run.record import TOKENS
 from regard.tasks import TASKS
 from regard.tasks.task import Feed
@@ -49,6 +50,8 @@ def set_up(
     model = task.build(config.model, tokenizer)
     if standing.step:
         restore_weights(model, store.get("weights", standing.step))
+    elif (run / START).exists():
+        restore_weights(model, open_tensors(run / START)[0])
     if world.size > 1 and config.shard and (config.train.parts or world.size) % world.size:
         raise ConfigError(f"train.parts={config.train.parts} cannot be shared equally by {world.size} workers, as a "
                           f"sharded run must; set train.parts={world.size}")  # fmt: skip

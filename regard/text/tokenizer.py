@@ -77,7 +77,7 @@ class Tokenizer:
     @cached_property
     def pieces(self) -> list[str]:
         """The vocabulary as it is written in `tokenizer.json`, by id."""
-        return [self._pieces.id_to_token(number) or "" for number in range(self.vocab_size)]
+        return [self._pieces.id_to_token(number) or f"<unused {number}>" for number in range(self.vocab_size)]
 
     @cached_property
     def marks(self) -> list[int]:

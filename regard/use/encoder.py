@@ -38,7 +38,8 @@ class Encoder(Trained):
             return read_network(folder, tokenizer, bert, lambda config, t: TextEncoder(config, t.pad_id))
 
         opened = cls(folder, read, running).read_now()
-        opened.pooling, opened.is_normed, opened.longest = _sentence_settings(folder.path, opened.model)
+        told = folder.about.get("encoder") or _sentence_settings(folder.path, opened.model)
+        opened.pooling, opened.is_normed, opened.longest = told["pooling"], told["is_normed"], told["longest"]
         return opened
 
     pooling = "mean"  # how the tokens of a text become one vector: their mean, or the first of them (cls)
@@ -83,7 +84,7 @@ class Encoder(Trained):
         return pooled / pooled.norm(dim=-1, keepdim=True).clamp(min=1e-12) if self.is_normed else pooled
 
 
-def _sentence_settings(folder: Path, model: Any) -> tuple[str, bool, int]:
+def _sentence_settings(folder: Path, model: Any) -> dict[str, Any]:
     """What the files of a sentence encoder tell: pooling, whether vectors are normed, most tokens."""
     modules = _read(folder / "modules.json") or []
     kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
@@ -99,7 +100,7 @@ def _sentence_settings(folder: Path, model: Any) -> tuple[str, bool, int]:
             pooling = "cls" if "cls" in modes[0] else "mean"
     told = _read(folder / "sentence_bert_config.json") or {}
     longest = min(int(told.get("max_seq_length") or 10**9), int(model.config.max_positions))
-    return pooling, "Normalize" in kinds, longest
+    return {"pooling": pooling, "is_normed": "Normalize" in kinds, "longest": longest}
 
 
 def _read(path: Path) -> Any:

@@ -64,6 +64,7 @@ class Writer(Trained):
         if not ctranslate2.can_write(self.model.config):
             raise ConfigError("CTranslate2 has no writer whose norms come after the sum")
         pieces = self.tokenizer.pieces
+        pieces = [*pieces, *(f"<unused {number}>" for number in range(len(pieces), self.model.config.vocab_size))]
         end = pieces[self.tokenizer.end_id]
         spec = ctranslate2.describe_writer(self.model.config, self.model.state_dict(), pieces, end)
         ctranslate2.save(spec, to)

