@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from regard.text.samples import induction, phrasebook
     from regard.text.stories import Story
     from regard.use.answerer import Answer, Answerer
+    from regard.use.decoder import Decoder
     from regard.use.encoder import Encoder
     from regard.use.filler import Candidate, Filled, Filler
     from regard.use.translator import Translation, Translator
@@ -26,6 +27,7 @@ _HOMES = {
     "Candidate": "regard.use.filler",
     "ConfigError": "regard.errors",
     "CorpusError": "regard.errors",
+    "Decoder": "regard.use.decoder",
     "Encoder": "regard.use.encoder",
     "Filled": "regard.use.filler",
     "Filler": "regard.use.filler",
@@ -51,6 +53,7 @@ __all__ = [
     "Candidate",
     "ConfigError",
     "CorpusError",
+    "Decoder",
     "Encoder",
     "Filled",
     "Filler",

@@ -46,6 +46,7 @@ class ModelConfig(_Settings):
     has_bias: bool = True
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
     rotary_base: float = Field(10_000.0, gt=1)  # of rotary positions: how slowly the slowest turns
+    segments: int = Field(2, ge=0)  # of an encoder of texts: kinds of texts it can tell apart
     is_tied: bool = True  # whether tokens are read and said with one table
     max_positions: int = Field(1024, ge=8)  # length of a table of positions; of a writer, how far back it sees
     dropout: float = Field(0.1, ge=0, lt=1)

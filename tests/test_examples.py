@@ -268,3 +268,18 @@ def test_every_example_tells_how_it_is_run_and_has_its_picture(name):
     assert re.search(r'"--short"', text)
     drawn = ElementTree.parse(EXAMPLES.parent / "docs" / f"{name}.svg").getroot()
     assert_stays_on_its_sheet(drawn)
+
+
+@pytest.mark.parametrize(("shape", "width", "heads"), [("base", 768, 12), ("large", 1024, 16)])
+def test_an_encoder_and_a_decoder_go_from_text_to_a_token(shape, width, heads, capsys):
+    module = __import__("encoder_decoder")
+    shown = module.main(**module.SHORT | {"shape": shape})
+    assert shown.logits.shape == (1, 7, 30_522) and shown.memory.shape[-1] == width
+    assert len(shown.encoder_states) == len(shown.decoder_states) == 3
+    assert sum("cross_attention" in name for name in shown.attentions) == 2 and len(shown.attentions) == 6
+    assert all(looks.shape[1] == heads for looks in shown.attentions.values())
+    assert torch.equal(shown.memory, shown.encoder_states[-1])
+    padding = [looks[..., -3:] for name, looks in shown.attentions.items() if "cross" in name]
+    assert all(float(looks.max()) == 0 for looks in padding)  # nobody looks at padding
+    assert shown.token_id == int(shown.logits[0, 0].argmax())
+    assert "(1, 7, 30522)" in capsys.readouterr().out

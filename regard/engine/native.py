@@ -14,7 +14,9 @@ from regard.generate.found import Hypothesis
 from regard.generate.search import beam, greedy
 from regard.generate.settings import Search
 from regard.model.cache import KeyValueCache
-from regard.model.transformer import CausalLM, EncoderDecoder
+from regard.model.transformer import CausalLM, EncoderAndDecoder, EncoderDecoder
+
+Translating = EncoderDecoder | EncoderAndDecoder
 
 NARROW = 512
 TOKENS_PER_BATCH = 2048  # source tokens times beams, padding included
@@ -34,7 +36,7 @@ def few_threads(width: int) -> Iterator[None]:
 class DecoderStep:
     """A translator as a search sees it: it goes on from a cache, one token a row."""
 
-    def __init__(self, model: EncoderDecoder, source: Tensor, room: int, prefix: Sequence[int] = ()) -> None:
+    def __init__(self, model: Translating, source: Tensor, room: int, prefix: Sequence[int] = ()) -> None:
         """source (B, S) · prefix: what every row has said already, after its start."""
         self._model = model
         memory, may_attend = model.encode(source)
@@ -105,7 +107,7 @@ class NativeTranslator:
 
     name = "torch"
 
-    def __init__(self, model: EncoderDecoder, end_id: int, alignment: dict[str, Any]) -> None:
+    def __init__(self, model: Translating, end_id: int, alignment: dict[str, Any]) -> None:
         """alignment: the layer and the heads, both from 0, that tell where a token was read from."""
         self._model, self._end, self._alignment = model, end_id, alignment
 
@@ -158,7 +160,7 @@ class NativeTranslator:
         device = next(self._model.parameters()).device
         with few_threads(self._model.config.width):
             step = DecoderStep(self._model, torch.tensor([source], device=device), limit)
-            start = torch.tensor([self._model.pad_id], device=device)  # (1,)
+            start = torch.tensor([self._model.start_id], device=device)  # (1,)
             return beam_with(step, start, self._end, limit, search, phrases)
 
     @torch.inference_mode()
@@ -167,6 +169,7 @@ class NativeTranslator:
         from regard.look.record import record_attention
 
         layer, heads = self._alignment["layer"], self._alignment["heads"]
+        decoder = "decoder." if isinstance(self._model, EncoderDecoder) else "decoder.stack."
         flat = [(row, number) for row, hypotheses in enumerate(found) for number in range(len(hypotheses))]
         sizes = [len(sources[row]) + len(found[row][number].ids) for row, number in flat]
         watched = [list(hypotheses) for hypotheses in found]
@@ -175,10 +178,10 @@ class NativeTranslator:
             rows = [flat[index] for index in indexes]
             said = [found[row][number] for row, number in rows]
             source = _pad([sources[row] for row, _ in rows], self._model.pad_id).to(device)  # (B, S)
-            target = _pad([[self._model.pad_id, *one.ids] for one in said], self._model.pad_id).to(device)  # (B, T)
+            target = _pad([[self._model.start_id, *one.ids] for one in said], self._model.pad_id).to(device)  # (B, T)
             with record_attention(self._model) as recorded:
                 self._model(source, target)
-            weights = recorded[f"decoder.blocks.{layer}.cross_attention"][0][:, heads].mean(dim=1)  # (B, T, S)
+            weights = recorded[f"{decoder}blocks.{layer}.cross_attention"][0][:, heads].mean(dim=1)  # (B, T, S)
             for (row, number), one, rows_seen in zip(rows, said, weights.tolist(), strict=True):
                 looks = [line[: len(sources[row])] for line in rows_seen[1 : len(one.ids) + one.is_finished]]
                 watched[row][number] = replace(one, looks=looks)
@@ -187,7 +190,7 @@ class NativeTranslator:
 
 @torch.inference_mode()
 def translate_ids(
-    model: EncoderDecoder,
+    model: Translating,
     sources: Sequence[list[int]],
     limits: Sequence[int],
     end_id: int,
@@ -211,14 +214,14 @@ def translate_ids(
 
 
 def _search(
-    model: EncoderDecoder, sources: list[list[int]], limits: list[int], end_id: int, search: Search,
+    model: Translating, sources: list[list[int]], limits: list[int], end_id: int, search: Search,
     prefix: Sequence[int],
 ) -> list[list[Hypothesis]]:  # fmt: skip
     """The best translations of the rows of one batch."""
     device = next(model.parameters()).device
-    limits = [max(limit, len(prefix) + 1) for limit in limits]
+    limits = [min(max(limit, len(prefix) + 1), model.longest) for limit in limits]
     step = DecoderStep(model, _pad(sources, model.pad_id).to(device), max(limits), prefix)
-    start = torch.full((len(sources),), model.pad_id, device=device)  # (B,)
+    start = torch.full((len(sources),), model.start_id, device=device)  # (B,)
     if search.beams == 1:
         return [[best] for best in greedy(step, start, end_id, limits, prefix, with_scores=search.with_scores)]
     return beam(step, start, end_id, limits, search, prefix)

@@ -14,6 +14,11 @@ NAMES = (
     ("stack.positions.table", "bert.embeddings.position_embeddings.weight"),
     ("stack.input_norm.", "bert.embeddings.LayerNorm."),
     ("stack.blocks.", "bert.encoder.layer."),
+    ("cross_attention.output.", "crossattention.output.dense."),
+    ("cross_attention.query.", "crossattention.self.query."),
+    ("cross_attention.key.", "crossattention.self.key."),
+    ("cross_attention.value.", "crossattention.self.value."),
+    ("cross_residual.norm.", "crossattention.output.LayerNorm."),
     ("self_attention.output.", "attention.output.dense."),
     ("self_attention.query.", "attention.self.query."),
     ("self_attention.key.", "attention.self.key."),
@@ -37,7 +42,7 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their weights under our names."""
-    weights = {_modern(name): tensor for name, tensor in weights.items()}
+    weights = {modern(name): tensor for name, tensor in weights.items()}
     weights = with_prefix(weights, "bert.", ("embeddings.", "encoder.", "pooler."))
     tied = {
         "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
@@ -95,6 +100,6 @@ def _rename(name: str) -> str:
     return "cls.predictions.bias" if name == "bias" else rename(name, NAMES)
 
 
-def _modern(name: str) -> str:
+def modern(name: str) -> str:
     """Norms had other names in the first checkpoints."""
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")

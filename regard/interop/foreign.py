@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from regard.errors import FolderError
+from regard.errors import ConfigError, FolderError
 
 # architecture -> the family that opens it
 FAMILIES = {
@@ -12,13 +12,18 @@ FAMILIES = {
     "BertForMaskedLM": "fill",
     "BertForPreTraining": "fill",
     "BertModel": "encode",
+    "BertGenerationEncoder": "encode",
+    "BertGenerationDecoder": "decode",
+    "EncoderDecoderModel": "translate",
 }
+PLAIN = ("BertForMaskedLM", "BertForPreTraining", "BertModel")  # can be opened as an encoder or as a decoder
+PARTS = {"encoder": "encode", "decoder": "decode"}
 PICKLED = ("pytorch_model.bin", "model.pt", "pytorch_model.bin.index.json")
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
 def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """What regard.json would tell of it, as far as a config.json does."""
+    """What regard.json would tell of it, as far as a config.json does. Of Hugging Face's folders only."""
     named = config.get("architectures")
     architecture = named[0] if isinstance(named, list) and named else None
     if architecture not in FAMILIES:
@@ -30,8 +35,17 @@ def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
         "task": FAMILIES[architecture],
         "foreign": architecture,
         "settings": {"train": {"hidden": 0.15, "whole_words": False}},
-        "data": {},
+        "data": {"longest_source": config.get("max_position_embeddings") or 512},
     }
+
+
+def take_part(about: dict[str, Any], part: str) -> dict[str, Any]:
+    """A plain BERT as an encoder, or as a decoder."""
+    if part not in PARTS:
+        raise ConfigError(f"part={part} is not one of {', '.join(PARTS)}")
+    if about.get("foreign") not in PLAIN:
+        raise ConfigError(f"only a plain BERT ({', '.join(PLAIN)}) is opened as an encoder or a decoder")
+    return about | {"task": PARTS[part], "part": part}
 
 
 def _refuse_pickles(folder: Path) -> None:

@@ -67,7 +67,7 @@ def look_at_pair(model: EncoderDecoder, tokenizer: Tokenizer, source: str, targe
     model.eval()
     device = next(model.parameters()).device
     source_ids, target_ids = tokenizer.encode(source), tokenizer.encode(target)
-    start = [model.pad_id, *target_ids[:-1]]
+    start = [model.start_id, *target_ids[:-1]]
     with record_attention(model) as recorded:
         model(torch.tensor([source_ids], device=device), torch.tensor([start], device=device))
     source_tokens, target_tokens = tokenizer.tokens(source_ids), tokenizer.tokens(target_ids)

@@ -3,7 +3,10 @@
 Knows ids and hidden states; what the ids mean and how weights get better is somebody else's.
 """
 
+from __future__ import annotations
+
 import math
+import sys
 
 import torch
 import torch.nn.functional as F
@@ -24,7 +27,8 @@ class EncoderDecoder(nn.Module):
     def __init__(self, config: ModelConfig, pad_id: int) -> None:
         super().__init__()
         self.config = config
-        self.pad_id = pad_id
+        self.pad_id = self.start_id = pad_id  # a translation starts with nothing
+        self.longest = sys.maxsize  # tokens of a text: waves go on for ever
         self.embedding = Embedding(config, scale=math.sqrt(config.width), pad_id=pad_id)
         self.encoder = Stack(config)
         self.decoder = Stack(config, reads_memory=True)
@@ -59,6 +63,37 @@ class EncoderDecoder(nn.Module):
     def advance(self, ids: Tensor, cache: KeyValueCache) -> Tensor:
         """The next tokens of each row, ids (B, T) -> hidden (B, T, D); the cache then holds them too."""
         return self.decoder.advance(self.embedding(ids), cache)
+
+
+class EncoderAndDecoder(nn.Module):
+    """A translator made of two that know nothing of each other: an encoder of texts, and a decoder that looks at it."""
+
+    def __init__(self, encoder: TextEncoder, decoder: TextDecoder, start_id: int) -> None:
+        super().__init__()
+        self.config, self.pad_id, self.start_id = decoder.config, decoder.pad_id, start_id
+        self.longest = decoder.config.max_positions
+        self.encoder, self.decoder = encoder, decoder
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """source (B, S) -> memory (B, S, D), and which places of it are real (B, 1, 1, S)."""
+        return self.encoder(source), padding_mask(source == self.pad_id)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """source (B, S), target (B, T) -> hidden (B, T, D)."""
+        memory, may_attend = self.encode(source)
+        return self.decoder(target, memory, may_attend)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """hidden (..., D) -> (..., V)."""
+        return self.decoder.logits(hidden)
+
+    def open_cache(self, memory: Tensor, may_attend: Tensor, room: int) -> KeyValueCache:
+        """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""
+        return self.decoder.stack.open_cache(len(memory), room, memory, may_attend)
+
+    def advance(self, ids: Tensor, cache: KeyValueCache) -> Tensor:
+        """The next tokens of each row, ids (B, T) -> hidden (B, T, D); the cache then holds them too."""
+        return self.decoder.stack.advance(self.decoder.embedding(ids), cache)
 
 
 class CausalLM(nn.Module):
@@ -102,24 +137,56 @@ class TextEncoder(nn.Module):
         self.config = config
         self.pad_id = pad_id
         self.embedding = Embedding(config)
-        self.segments = nn.Embedding(2, config.width)  # which of two texts a token belongs to
+        # Which of several texts a token belongs to:
+        self.segments = nn.Embedding(config.segments, config.width) if config.segments else None
         self.stack = Stack(config, norms_input=True)
         self._start(config)
 
     def _start(self, config: ModelConfig) -> None:
-        start_weights(self, config, table_std=SMALL)
-        for module in self.modules():
-            if isinstance(module, nn.Linear):  # as BERT starts: smaller than Xavier's, all alike
-                nn.init.normal_(module.weight, std=SMALL)
+        start_small(self, config)
 
     def forward(self, ids: Tensor, segments: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
         """ids (B, T) -> hidden (B, T, D), or at the wanted places (B, N) only (B, N, D).
 
         segments (B, T) of 0 and 1; all 0 if not given.
         """
-        first = self.segments.weight[0]  # (D,)
-        x = self.embedding(ids) + (first if segments is None else self.segments(segments))  # (B, T, D)
+        x = self.embedding(ids)  # (B, T, D)
+        if self.segments is not None:
+            x = x + (self.segments.weight[0] if segments is None else self.segments(segments))  # (B, T, D)
         return self.stack(x, may_attend=padding_mask(ids == self.pad_id), wanted=wanted)
+
+
+class TextDecoder(nn.Module):
+    """BERT turned to saying: every place sees what came before it, and a memory; all predict the next."""
+
+    def __init__(self, config: ModelConfig, pad_id: int) -> None:
+        super().__init__()
+        self.config = config
+        self.pad_id = pad_id
+        self.embedding = Embedding(config)
+        self.stack = Stack(config, reads_memory=True, norms_input=True)
+        start_small(self, config)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+
+    def forward(self, ids: Tensor, memory: Tensor, memory_may_attend: Tensor | None = None) -> Tensor:
+        """ids (B, T), memory (B, S, D) with its places that may be looked at (B, 1, 1, S) -> hidden (B, T, D).
+
+        Padding at the end of a row needs no mask: what comes later is never seen.
+        """
+        x = self.embedding(ids)
+        return self.stack(x, is_causal=True, memory=memory, memory_may_attend=memory_may_attend)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """hidden (..., D) -> (..., V)."""
+        return F.linear(hidden, self.embedding.table.weight, self.bias)
+
+
+def start_small(network: nn.Module, config: ModelConfig) -> None:
+    """As BERT starts: smaller than Xavier's, all alike."""
+    start_weights(network, config, table_std=SMALL)
+    for module in network.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=SMALL)
 
 
 class MaskedLM(TextEncoder):

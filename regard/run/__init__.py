@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 from regard.config import Settings, merge, nearest, resolve
 from regard.errors import ConfigError, RegardError, RunError
 from regard.folder import ModelFolder
+from regard.interop.foreign import take_part
 from regard.run.begin import Begun, begin
 from regard.run.record import clear, read_record, sole_owner, write_record
 from regard.tasks import TASKS
 from regard.tasks.task import Check, Task
 from regard.trainer.stop import Stopped, Stopper
+from regard.use.decoder import Decoder
 from regard.use.encoder import Encoder
 from regard.use.trained import Running
 
@@ -28,15 +30,23 @@ if TYPE_CHECKING:
     from regard.trainer.distributed import Place, World
 
 
-def load(folder: str | Path, *, engine: str | None = None, precision: str | None = None) -> Any:
+PARTS: dict[str, Any] = {"encode": Encoder, "decode": Decoder}  # of a model; nobody trains them by themselves
+
+
+def load(
+    folder: str | Path, *, engine: str | None = None, precision: str | None = None, part: str | None = None
+) -> Any:
     """The trained model in a folder, ours or Hugging Face's: a Translator, Writer, Filler, Answerer or Encoder.
 
     engine: torch or ctranslate2, precision: float32 or int8; if not said, as fast as the machine can in float32.
+    part: encoder or decoder, to open a plain BERT as one; what had no place and what is fresh is in `dropped`, `new`.
     """
     running = Running(engine, precision)
     opened = ModelFolder(Path(folder))
+    if part:
+        opened.about = take_part(opened.about, part)
     task = str(opened.about.get("task"))
-    return Encoder.open(opened, running) if task == "encode" else find_task(task).open(opened, running)
+    return PARTS[task].open(opened, running) if task in PARTS else find_task(task).open(opened, running)
 
 
 def train(

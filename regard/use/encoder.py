@@ -12,7 +12,7 @@ from regard.engine.layout import group
 from regard.errors import FolderError
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
-from regard.use.trained import Running, Trained, read_network, refuse_fast
+from regard.use.trained import Running, Trained, adopt_network, read_network, refuse_fast
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -32,12 +32,16 @@ class Encoder(Trained):
         refuse_fast("encode", running)
 
         def read(tokenizer: Tokenizer) -> nn.Module:
-            from regard.interop import bert
+            from regard.interop import bert, bert_generation
             from regard.model.transformer import TextEncoder
 
-            return read_network(folder, tokenizer, bert, lambda config, t: TextEncoder(config, t.pad_id))
+            if folder.about.get("part"):
+                return adopt_network(folder, TextEncoder(bert.import_config(folder.config), tokenizer.pad_id), opened)
+            layout = bert_generation.ENCODER if folder.config.get("model_type") == "bert-generation" else bert
+            return read_network(folder, tokenizer, layout, lambda config, t: TextEncoder(config, t.pad_id))
 
-        opened = cls(folder, read, running).read_now()
+        opened = cls(folder, read, running)
+        opened.read_now()
         told = folder.about.get("encoder") or _sentence_settings(folder.path, opened.model)
         opened.pooling, opened.is_normed, opened.longest = told["pooling"], told["is_normed"], told["longest"]
         return opened

@@ -61,6 +61,9 @@ class Layout(Protocol):
 class Trained:
     """A network, its tokenizer and its folder; each family adds what it can do."""
 
+    dropped: list[str] = []  # weights of a plain BERT that had no place, where one was opened as something else  # noqa: RUF012
+    new: list[str] = []  # weights that it did not have, and that are fresh  # noqa: RUF012
+
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
         """read: reads the network, which happens when somebody first needs it."""
         folder.weights()  # whichever engine runs, damage is told at once
@@ -127,23 +130,49 @@ def read_network(
     folder: ModelFolder, tokenizer: Tokenizer, layout: Layout, build: Callable[[ModelConfig, Tokenizer], nn.Module]
 ) -> nn.Module:
     """The network in a folder, ready to be used."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     config = layout.import_config(folder.config)
     if config.vocab_size < tokenizer.vocab_size:  # a table may be filled up to a round number
         sizes = f"config.json has vocab_size {config.vocab_size}, but tokenizer.json {tokenizer.vocab_size} entries"
         raise FolderError(f"{sizes}; they are not of the same model")
     model = build(config, tokenizer)
+    found = layout.import_weights(read_weights(folder), model.state_dict())
+    model.load_state_dict({name: tensor.float() for name, tensor in found.items()})
+    return model.eval()
+
+
+def read_weights(folder: ModelFolder) -> dict[str, Tensor]:
+    """All weights of a folder, by the names they have there."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
     weights: dict[str, Tensor] = {}
     for path in folder.weights():
         try:
             weights |= load_file(path)
         except (SafetensorError, OSError) as problem:
             raise FolderError(f"{path} is not a safetensors file we can read: {problem}") from None
-    found = layout.import_weights(weights, model.state_dict())
-    model.load_state_dict({name: tensor.float() for name, tensor in found.items()})
-    return model.eval()
+    return weights
+
+
+def read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
+    """An encoder and a decoder that were put together."""
+    from regard.interop import bert_generation
+    from regard.model.transformer import EncoderAndDecoder, TextDecoder, TextEncoder
+
+    encoder, decoder, start = bert_generation.import_pair_config(folder.config)
+    network = EncoderAndDecoder(TextEncoder(encoder, tokenizer.pad_id), TextDecoder(decoder, tokenizer.pad_id), start)
+    found = bert_generation.import_pair_weights(read_weights(folder), network.state_dict())
+    network.load_state_dict({name: tensor.float() for name, tensor in found.items()})
+    return network.eval()
+
+
+def adopt_network(folder: ModelFolder, network: nn.Module, opened: Trained) -> nn.Module:
+    """A network with what a plain BERT has for it; the rest is fresh, the same every time, and told."""
+    from regard.interop.bert_generation import adopt
+
+    found, opened.dropped, opened.new = adopt(read_weights(folder), network.state_dict())
+    network.load_state_dict({name: tensor.float() for name, tensor in found.items()}, strict=False)
+    return network.eval()
 
 
 def choose_layout(folder: ModelFolder, layouts: dict[str, Layout]) -> Layout:

@@ -21,7 +21,7 @@ from regard.text.score import compare_translations, score_translations
 from regard.text.segments import split_to_fit
 from regard.text.terms import Terms, terms_in
 from regard.text.tokenizer import Tokenizer
-from regard.use.trained import Running, Trained, read_network, refuse_below_one
+from regard.use.trained import Running, Trained, read_network, read_pair, refuse_below_one
 
 if TYPE_CHECKING:
     from torch import nn
@@ -75,6 +75,8 @@ class Translator(Trained):
             from regard.interop import marian
             from regard.model.transformer import EncoderDecoder
 
+            if folder.config.get("model_type") == "encoder-decoder":
+                return read_pair(folder, tokenizer)
             return read_network(folder, tokenizer, marian, lambda config, t: EncoderDecoder(config, t.pad_id))
 
         return cls(folder, read, running)

@@ -50,7 +50,7 @@ def save(model, folder, pairs):
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
     model.eval().save_pretrained(folder)
-    if model.config.model_type == "bert":
+    if model.config.model_type.startswith("bert"):
         pieces = learn_wordpieces(pairs["source"].read_text().splitlines(), SIZE - 10, lowercase=True).pieces
         (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
     else:

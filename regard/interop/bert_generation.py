@@ -1,0 +1,120 @@
+"""`BertGenerationEncoder`, `BertGenerationDecoder`, and the `EncoderDecoderModel` made of the two.
+
+They are BERT's layers without kinds of texts; the decoder has cross-attention, and its output is the table of tokens
+with a bias.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from regard.config import ModelConfig
+from regard.errors import FolderError
+from regard.interop.bert import NAMES, SHAPE, modern
+from regard.interop.names import check, drop_known, rename, with_prefix
+from regard.interop.shapes import activation, make_shape, need, refuse_others
+
+TIED = {
+    "lm_head.decoder.weight": "bert.embeddings.word_embeddings.weight",
+    "lm_head.decoder.bias": "lm_head.bias",
+}
+UNUSED = r"\.position_ids$"
+
+
+def import_config(config: dict[str, Any]) -> ModelConfig:
+    """The shape of one side in a config.json."""
+    refuse_others(config, position_embedding_type="absolute", tie_word_embeddings=True)
+    return make_shape(
+        kind="bert",
+        vocab_size=need(config, "vocab_size"),
+        layers=need(config, "num_hidden_layers"),
+        width=need(config, "hidden_size"),
+        heads=need(config, "num_attention_heads"),
+        inner=need(config, "intermediate_size"),
+        activation=activation(config, "hidden_act"),
+        epsilon=config.get("layer_norm_eps", 1e-12),
+        max_positions=need(config, "max_position_embeddings"),
+        dropout=config.get("hidden_dropout_prob", 0.1),
+        segments=0,
+        **SHAPE,
+    )
+
+
+def import_decoder_config(config: dict[str, Any]) -> ModelConfig:
+    """The shape of a decoder, which must be one."""
+    for name in ("is_decoder", "add_cross_attention"):
+        if not config.get(name):
+            raise FolderError(f"config.json has {name}={config.get(name)!r}; a decoder here looks at an encoder")
+    return import_config(config)
+
+
+def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Their weights under our names."""
+    weights = with_prefix(weights, "bert.", ("embeddings.", "encoder."))
+    weights = drop_known(weights, UNUSED, TIED)
+    check(weights, {_rename(name): tensor.shape for name, tensor in ours.items()})
+    return {name: weights[_rename(name)] for name in ours}
+
+
+def import_pair_config(config: dict[str, Any]) -> tuple[ModelConfig, ModelConfig, int]:
+    """The shapes of both sides of an EncoderDecoderModel, and what a translation starts with."""
+    sides = []
+    for side in ("encoder", "decoder"):
+        told = need(config, side)
+        refuse_others(told, model_type="bert-generation")
+        sides.append(import_decoder_config(told) if side == "decoder" else import_config(told))
+    encoder, decoder = sides
+    if encoder.width != decoder.width:
+        raise FolderError(f"config.json has an encoder {encoder.width} wide and a decoder {decoder.width} wide; "
+                          f"only sides of one width are supported")  # fmt: skip
+    start = config.get("decoder_start_token_id")
+    start = config["decoder"].get("bos_token_id") if start is None else start
+    if not isinstance(start, int):
+        raise FolderError("config.json has no decoder_start_token_id; nobody knows what a translation starts with")
+    return encoder, decoder, start
+
+
+def import_pair_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Weights of both sides under our names."""
+    found: dict[str, Tensor] = {}
+    other = [name for name in weights if not name.startswith(("encoder.", "decoder."))]
+    if other:
+        raise FolderError(f"weights do not fit config.json: {', '.join(sorted(other)[:5])} unknown")
+    for side in ("encoder.", "decoder."):
+        theirs, mine = (
+            {name.removeprefix(side): tensor for name, tensor in some.items() if name.startswith(side)}
+            for some in (weights, ours)
+        )
+        found |= {side + name: tensor for name, tensor in import_weights(theirs, mine).items()}
+    return found
+
+
+def adopt(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str], list[str]]:
+    """Of a plain BERT what a network here can use, under our names; what was dropped; and what is new, by our names."""
+    renamed = {modern(name): tensor for name, tensor in weights.items()}
+    weights = with_prefix(renamed, "bert.", ("embeddings.", "encoder.", "pooler."))
+    theirs = {name: _rename(name) for name in ours} | {"bias": "cls.predictions.bias"}
+    found = {name: weights[theirs[name]] for name in ours if theirs[name] in weights}
+    for name, tensor in found.items():
+        if tensor.shape != ours[name].shape:
+            shapes = f"{tuple(tensor.shape)}, and config.json asks for {tuple(ours[name].shape)}"
+            raise FolderError(f"weight {theirs[name]} has the shape {shapes}")
+    dropped = sorted(set(weights) - {theirs[name] for name in found})
+    return found, dropped, sorted(set(ours) - set(found))
+
+
+@dataclass(frozen=True)
+class Side:
+    """How one of the two lies in a folder."""
+
+    import_config: Callable[[dict[str, Any]], ModelConfig]
+    import_weights: Callable[[dict[str, Tensor], dict[str, Tensor]], dict[str, Tensor]]
+
+
+ENCODER, DECODER = Side(import_config, import_weights), Side(import_decoder_config, import_weights)
+
+
+def _rename(name: str) -> str:
+    return "lm_head.bias" if name == "bias" else rename(name, NAMES)

@@ -1,0 +1,41 @@
+"""Using a decoder by itself: what was said so far and a memory in, how likely each token is to come next out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from regard.folder import ModelFolder
+from regard.text.tokenizer import Tokenizer
+from regard.use.trained import Running, Trained, adopt_network, read_network, refuse_fast
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+class Decoder(Trained):
+    """A model that says the next token of a text while it looks at a memory, such as an encoder's hidden states."""
+
+    @classmethod
+    def open(cls, folder: ModelFolder, running: Running) -> Decoder:
+        """The decoder in a folder; of a plain BERT, with fresh cross-attention."""
+        refuse_fast("decode", running)
+
+        def read(tokenizer: Tokenizer) -> nn.Module:
+            from regard.interop import bert, bert_generation
+            from regard.model.transformer import TextDecoder
+
+            if folder.about.get("part"):
+                config = bert.import_config(folder.config)
+                network = TextDecoder(config.model_copy(update={"segments": 0}), tokenizer.pad_id)
+                return adopt_network(folder, network, opened)
+            return read_network(folder, tokenizer, bert_generation.DECODER, lambda c, t: TextDecoder(c, t.pad_id))
+
+        opened = cls(folder, read, running)
+        return opened.read_now()
+
+    def logits(self, ids: Tensor, memory: Tensor, memory_may_attend: Tensor | None = None) -> Tensor:
+        """How likely each token is after each of these: ids (B, T), memory (B, S, D) -> (B, T, V)."""
+        import torch
+
+        with torch.inference_mode():
+            return self.model.logits(self.model(ids, memory, memory_may_attend))
