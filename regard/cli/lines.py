@@ -14,7 +14,7 @@ from typing import IO, Any
 from regard.errors import CorpusError
 from regard.look.align import to_pharaoh
 
-WINDOW = 2048  # lines that are sorted and translated together, if so many are there
+FIRST, MOST = 128, 2048  # lines that are sorted and translated together: few at first, so that soon something is seen
 BLOCK = 2**16  # bytes read at a time
 TELL_SECONDS = 0.5  # between two words on how far it got
 
@@ -49,12 +49,12 @@ def translate_lines(
 
 def _windows(source: "_Source", say: Callable[[str], None], progress: "_Progress") -> Iterator[list[str]]:
     """Lines as many at a time as are there; an empty list whenever nothing more is there for the moment."""
-    number = 0
+    number, size = 0, FIRST
     rest = b""
     is_open = True
     while is_open:
         lines: list[bytes] = []
-        while len(lines) < WINDOW:
+        while len(lines) < size:
             if not source.is_ready():
                 if lines:
                     break
@@ -70,9 +70,10 @@ def _windows(source: "_Source", say: Callable[[str], None], progress: "_Progress
                 break
         decoded = [_decode(line, number + place, say) for place, line in enumerate(lines, start=1)]
         number += len(lines)
-        for start in range(0, len(decoded), WINDOW):
-            yield decoded[start : start + WINDOW]
-            progress.tell(number)
+        while decoded:
+            yield decoded[:size]
+            decoded, size = decoded[size:], min(2 * size, MOST)
+            progress.tell(number - len(decoded))
 
 
 class _Source:

@@ -3,8 +3,10 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -141,7 +143,6 @@ def test_somebody_who_feeds_lines_gets_each_answer_before_the_next(folder):
 
 
 def test_the_layout_that_is_fastest_is_taken():
-    import time
 
     layouts = [Layout(2, 1), Layout(1, 2)]
     assert fastest(layouts, lambda layout: time.sleep(0.02 * layout.threads)) == Layout(2, 1)
@@ -153,3 +154,19 @@ def test_groups_hold_everything_once_within_the_budget():
     groups = group(lengths, 12)
     assert sorted(index for rows in groups for index in rows) == list(range(len(lengths)))
     assert all(len(rows) * lengths[rows[0]] <= 12 or len(rows) == 1 for rows in groups)
+
+
+def test_an_interrupt_leaves_whole_lines(folder, translator, tmp_path):
+    line = "The dog sees the cat."
+    with (tmp_path / "in").open("w") as file:
+        file.write(f"{line}\n" * 200_000)
+    out = tmp_path / "out"
+    with (tmp_path / "in").open() as source, out.open("w") as target:
+        words = [sys.executable, "-m", "regard", "translate", str(folder), "--beam", "1"]
+        run = subprocess.Popen(words, stdin=source, stdout=target, stderr=subprocess.PIPE, text=True)
+        while out.stat().st_size == 0 and run.poll() is None:
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        assert run.wait() == 130 and run.stderr.read() == "Interrupted.\n"
+    said = out.read_text()
+    assert said.endswith("\n") and set(said.splitlines()) == {translator(line, beam=1)}
