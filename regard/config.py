@@ -34,6 +34,7 @@ class ModelConfig(_Settings):
     kind: str = "transformer"  # each task has its own kinds
     vocab_size: int = Field(0, ge=0)  # V: 0 until the tokenizer is known
     layers: int = Field(4, ge=1)  # of the encoder, and of the decoder
+    decoder_layers: int | None = Field(None, ge=1)  # of the decoder, if it has another number of them
     width: int = Field(128, ge=4)  # D: size of a token's vector
     heads: int = Field(4, ge=1)  # H: attention heads per layer; must divide width
     key_heads: int | None = Field(None, ge=1)  # heads of keys and values, if several of H share one; must divide heads
@@ -47,6 +48,7 @@ class ModelConfig(_Settings):
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
     rotary_base: float = Field(10_000.0, gt=1)  # of rotary positions: how slowly the slowest turns
     segments: int = Field(2, ge=0)  # of an encoder of texts: kinds of texts it can tell apart
+    has_output_bias: bool = False  # of a translator: whether some tokens are likelier whatever was read
     is_tied: bool = True  # whether tokens are read and said with one table
     max_positions: int = Field(1024, ge=8)  # length of a table of positions; of a writer, how far back it sees
     dropout: float = Field(0.1, ge=0, lt=1)

@@ -69,7 +69,7 @@ def test_a_changed_byte_is_noticed(folder, tmp_path):
         regard.load(tmp_path / "m")
 
 
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors", "regard.json"])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
 def test_a_missing_file_is_named(folder, tmp_path, name):
     shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
     (tmp_path / "m" / name).unlink()

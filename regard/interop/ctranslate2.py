@@ -43,8 +43,9 @@ def describe_translator(
     layer, heads = alignment["layer"], alignment["heads"]
     weights = dict(weights)
     _bring_forward(weights, f"decoder.blocks.{layer}.cross_attention.", heads, model.heads)
+    layers = model.layers, model.decoder_layers or model.layers
     spec = transformer_spec.TransformerSpec.from_config(
-        model.layers, model.heads, pre_norm=model.norm == "pre", activation=ACTIVATIONS[model.activation],
+        layers, model.heads, pre_norm=model.norm == "pre", activation=ACTIVATIONS[model.activation],
         alignment_layer=layer, alignment_heads=len(heads),
     )  # fmt: skip
     spec.config.layer_norm_epsilon = model.epsilon
@@ -57,6 +58,8 @@ def describe_translator(
         side.position_encodings.encodings = waves
     spec.decoder.start_from_zero_embedding = True
     spec.decoder.projection.weight = table
+    if "output_bias" in weights:
+        spec.decoder.projection.bias = weights["output_bias"][:-1]
     _fill_stack(spec.encoder, weights, "encoder.", model)
     _fill_stack(spec.decoder, weights, "decoder.", model)
     spec.register_source_vocabulary(pieces[:-1])

@@ -15,6 +15,7 @@ FAMILIES = {
     "BertGenerationEncoder": "encode",
     "BertGenerationDecoder": "decode",
     "EncoderDecoderModel": "translate",
+    "MarianMTModel": "translate",
 }
 PLAIN = ("BertForMaskedLM", "BertForPreTraining", "BertModel")  # can be opened as an encoder or as a decoder
 PARTS = {"encoder": "encode", "decoder": "decode"}

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from regard.config import ModelConfig
-from regard.interop.names import check, plain, rename
-from regard.interop.shapes import activation, make_shape, need
+from regard.errors import FolderError
+from regard.interop.names import check, drop_known, plain, rename
+from regard.interop.shapes import activation, make_shape, need, refuse_others
+from regard.model.positions import sinusoids
 from regard.model.stack import NEVER
 
 # Ours -> theirs, piece by piece of a name, in this order.
@@ -33,23 +35,35 @@ NAMES = (
     ("feed_forward.rise.", "fc1."),
     ("feed_forward.fall.", "fc2."),
 )
-BIAS = "final_logits_bias"
+BIAS, POSITIONS = "final_logits_bias", "embed_positions.weight"
 ARCHITECTURES = {"post": ("marian", "MarianMTModel"), "pre": ("pegasus", "PegasusForConditionalGeneration")}
 
 
 def export_weights(weights: dict[str, Tensor], pad_id: int) -> dict[str, Tensor]:
     """Weights under the names `transformers` knows, and a bias that keeps padding from ever being said."""
-    renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items()})
+    renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items() if name != "output_bias"})
     bias = torch.zeros(1, len(renamed["model.shared.weight"]))
+    if "output_bias" in weights:
+        bias[0] = weights["output_bias"]
     bias[0, pad_id] = NEVER
     return renamed | {BIAS: bias}
 
 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their weights under our names."""
-    theirs = {name: tensor for name, tensor in weights.items() if name != BIAS}
-    check(theirs, {rename(name, NAMES): tensor.shape for name, tensor in ours.items()})
-    return {name: theirs[rename(name, NAMES)] for name in ours}
+    for name, tensor in weights.items():
+        waves = sinusoids(torch.arange(tensor.shape[0]), tensor.shape[-1]) if POSITIONS in name else tensor
+        if not torch.allclose(tensor, waves, atol=1e-5):
+            raise FolderError(f"weight {name} holds positions that are not the paper's waves; they are not supported")
+    tables = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
+    kept = drop_known(weights, POSITIONS, dict.fromkeys(tables, "model.shared.weight"))
+    bias = kept.pop(BIAS, None)
+    mine = {name: tensor.shape for name, tensor in ours.items() if name != "output_bias"}
+    check(kept, {rename(name, NAMES): shape for name, shape in mine.items()})
+    found = {name: kept[rename(name, NAMES)] for name in mine}
+    if "output_bias" in ours:
+        found["output_bias"] = torch.zeros_like(ours["output_bias"]) if bias is None else bias[0]
+    return found
 
 
 def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any]:
@@ -61,7 +75,7 @@ def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any
         f"{side}_{name}": value
         for side in ("encoder", "decoder")
         for name, value in (
-            ("layers", model.layers),
+            ("layers", (side == "decoder" and model.decoder_layers) or model.layers),
             ("attention_heads", model.heads),
             ("ffn_dim", model.inner),
             ("layerdrop", 0.0),
@@ -85,6 +99,7 @@ def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any
         "normalize_embedding": False,
         "add_final_layer_norm": model.norm == "pre",
         "position_embedding_type": model.positions,
+        "has_output_bias": model.has_output_bias,
         "share_encoder_decoder_embeddings": True,
         "tie_word_embeddings": True,
         "is_encoder_decoder": True,
@@ -99,18 +114,30 @@ def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any
 
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
-    """The shape in a config.json that `export_config` wrote."""
+    """The shape in a config.json, ours or that of an opus-mt."""
+    refuse_others(
+        config, normalize_embedding=False, static_position_embeddings=True, scale_embedding=True,
+        share_encoder_decoder_embeddings=True, tie_word_embeddings=True,
+        decoder_attention_heads=config.get("encoder_attention_heads"),
+        decoder_ffn_dim=config.get("encoder_ffn_dim"), decoder_vocab_size=config.get("vocab_size"),
+    )  # fmt: skip
+    layers = need(config, "encoder_layers")
+    decoder_layers = config.get("decoder_layers", layers)
     return make_shape(
         vocab_size=need(config, "vocab_size"),
-        layers=need(config, "encoder_layers"),
+        layers=layers,
+        decoder_layers=None if decoder_layers == layers else decoder_layers,
         width=need(config, "d_model"),
         heads=need(config, "encoder_attention_heads"),
         inner=need(config, "encoder_ffn_dim"),
-        norm="pre" if need(config, "normalize_before") else "post",
+        norm="pre" if config.get("normalize_before") else "post",
         activation=activation(config, "activation_function"),
-        positions=need(config, "position_embedding_type"),
+        positions=config.get("position_embedding_type", "sinusoidal"),
         max_positions=need(config, "max_position_embeddings"),
-        dropout=need(config, "dropout"),
+        dropout=config.get("dropout", 0.1),
+        has_output_bias=config.get(
+            "has_output_bias", "position_embedding_type" not in config
+        ),  # theirs have learned one
     )
 
 

@@ -8,6 +8,7 @@ from tokenizers import Tokenizer as Pieces
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from regard.errors import FolderError
+from regard.text.sentencepieces import SentencePieces
 from regard.text.tokenizer import Tokenizer
 
 
@@ -25,10 +26,12 @@ def tokenizer_config(max_length: int, *, splits_special: bool = True, **roles: s
     }
 
 
-def read_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of somebody's folder: tokenizer.json, or vocab.txt, or vocab.json with merges.txt."""
+def read_tokenizer(folder: Path) -> Tokenizer | SentencePieces:
+    """The tokenizer of somebody's folder: tokenizer.json, vocab.txt, vocab.json with merges.txt or with two .spm."""
     if (folder / "tokenizer.json").is_file():
         return Tokenizer.load(folder / "tokenizer.json")
+    if all((folder / name).is_file() for name in SentencePieces.FILES):
+        return SentencePieces(folder)
     try:
         if (folder / "vocab.txt").is_file():
             return Tokenizer(_wordpieces(folder))

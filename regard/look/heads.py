@@ -23,7 +23,7 @@ def choose_heads(
 ) -> dict[str, Any]:
     """The layer and its heads, both from 0, best first. pairs: ids of sources and targets, each with its end."""
     model.eval()
-    layers, heads = model.config.layers, model.config.heads
+    layers, heads = len(model.decoder.blocks), model.config.heads
     maps: list[list[Tensor]] = [[] for _ in range(layers)]  # of each layer and pair: (H, T, S)
     truths = []
     for source, target in pairs[:PAIRS]:

@@ -31,7 +31,10 @@ class EncoderDecoder(nn.Module):
         self.longest = sys.maxsize  # tokens of a text: waves go on for ever
         self.embedding = Embedding(config, scale=math.sqrt(config.width), pad_id=pad_id)
         self.encoder = Stack(config)
-        self.decoder = Stack(config, reads_memory=True)
+        self.decoder = Stack(
+            config.model_copy(update={"layers": config.decoder_layers or config.layers}), reads_memory=True
+        )
+        self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.has_output_bias else None  # (V,)
         start_weights(self, config, table_std=config.width**-0.5)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
@@ -54,7 +57,8 @@ class EncoderDecoder(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
-        return self.embedding.logits(hidden)
+        found = self.embedding.logits(hidden)
+        return found if self.output_bias is None else found + self.output_bias
 
     def open_cache(self, memory: Tensor, may_attend: Tensor, room: int) -> KeyValueCache:
         """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""

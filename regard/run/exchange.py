@@ -12,14 +12,15 @@ from regard.config import resolve
 from regard.errors import ConfigError, FolderError
 from regard.folder import CONFIG, TOKENIZER, WEIGHTS, Content, ModelFolder, write_model
 from regard.tasks.task import encode_json, weights_file
+from regard.text.sentencepieces import SentencePieces
 from regard.use.copy import WEIGHTS as FAST_WEIGHTS
 from regard.use.copy import Copy
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
-FROM_HUB = ("*.json", "*.txt", "*.safetensors", "*/config.json")  # nothing that could hold a pickle
+BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json", *SentencePieces.FILES)
+FROM_HUB = ("*.json", "*.txt", "*.spm", "*.safetensors", "*/config.json")  # nothing that could hold a pickle
 SAMPLES = ("a", "A man is here.", "one two three four five six seven")
 CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM"}
 TOLERANCE = 1e-4  # between logits here and there
@@ -52,10 +53,11 @@ def bring_in(source: str, to: Path) -> dict[str, Any]:
         about["encoder"] = {"pooling": opened.pooling, "is_normed": opened.is_normed, "longest": opened.longest}
     contents: dict[str, Content] = {
         CONFIG: encode_json(folder.config),
-        TOKENIZER: opened.tokenizer.dump(),
         WEIGHTS: weights_file(weights),
         "README.md": f"# {about['imported_from']}\n\nA {about['foreign']}, imported with regard {__version__}.\n",
     }
+    if not isinstance(opened.tokenizer, SentencePieces):  # whose files are copied as they are
+        contents[TOKENIZER] = opened.tokenizer.dump()
     contents |= {name: (folder.path / name).read_bytes() for name in BESIDE if (folder.path / name).is_file()}
     write_model(to, about, contents)
     load(to)  # with the fast engine's copy, where there is one

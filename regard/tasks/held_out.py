@@ -76,4 +76,5 @@ def real_loss(model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0
     table = model.embedding.table.weight  # (V, D)
     assert model.pad_id == len(table) - 1, "padding is the last id"
     is_real = labels != model.pad_id  # (B, T)
-    return token_loss(hidden[is_real], labels[is_real], table[:-1], smoothing=smoothing)
+    bias = None if model.output_bias is None else model.output_bias[:-1]
+    return token_loss(hidden[is_real], labels[is_real], table[:-1], bias=bias, smoothing=smoothing)

@@ -109,6 +109,10 @@ class Tokenizer:
         """The ids of a part of a text, not closed. Running text cut after a line end has the same ids as uncut."""
         return self.encode_all([text], is_part=True)[0]
 
+    def encode_target(self, text: str) -> list[int]:
+        """The ids of a translation: here both languages are split alike."""
+        return self.encode(text)
+
     def words(self, text: str) -> list[str]:
         """The text as this tokenizer splits it before it looks pieces up."""
         assert self._pieces.pre_tokenizer is not None

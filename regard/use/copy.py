@@ -16,6 +16,7 @@ from typing import Any
 from regard.engine.layout import Layout, this_machine
 from regard.files import hash_file, write_whole
 from regard.folder import ABOUT, CONFIG, TOKENIZER, ModelFolder
+from regard.text.sentencepieces import SentencePieces
 
 NAME = "ctranslate2"
 WEIGHTS = "model.bin"
@@ -90,7 +91,8 @@ class Copy:
         write_whole(folder / ABOUT, json.dumps(self._about, indent=2) + "\n")
 
     def _made_of(self) -> dict[str, Any]:
-        files = {name: hash_file(self._folder.file(name)) for name in (CONFIG, TOKENIZER)}
+        split_by = [name for name in (TOKENIZER, *SentencePieces.FILES) if (self._folder.path / name).is_file()]
+        files = {name: hash_file(self._folder.file(name)) for name in (CONFIG, *split_by)}
         shortlist = self._folder.path / SHORTLIST
         return {
             "format": FORMAT,

@@ -67,7 +67,8 @@ class Trained:
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
         """read: reads the network, which happens when somebody first needs it."""
         folder.weights()  # whichever engine runs, damage is told at once
-        self.tokenizer = read_tokenizer(folder.path) if folder.is_foreign else Tokenizer.load(folder.file(TOKENIZER))
+        foreign = folder.is_foreign or "foreign" in folder.about
+        self.tokenizer: Any = read_tokenizer(folder.path) if foreign else Tokenizer.load(folder.file(TOKENIZER))
         self.about = folder.about
         self._folder, self._read, self._running = folder, read, running
 

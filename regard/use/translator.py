@@ -228,7 +228,8 @@ class Translator(Trained):
     def _alignment(self) -> dict[str, Any]:
         """The layer and the heads that tell where a token was read from; the middle of the decoder if nobody chose."""
         settings = self.model.config
-        return self.about.get("alignment") or {"layer": settings.layers // 2, "heads": list(range(settings.heads))}
+        layers = settings.decoder_layers or settings.layers
+        return self.about.get("alignment") or {"layer": layers // 2, "heads": list(range(settings.heads))}
 
     def _fill_copy(self, to: Path) -> dict[str, Any]:
         """Writes what the fast engine runs."""

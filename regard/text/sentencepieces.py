@@ -1,0 +1,83 @@
+"""opus-mt's way from text to ids: a SentencePiece model for each language, and one vocabulary for both.
+
+Has what a translator needs of a Tokenizer. Needs the package sentencepiece, an extra.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from regard.errors import ConfigError, FolderError
+
+SPACE = "▁"
+
+
+class SentencePieces:
+    """Source texts become ids by one model, target texts by another."""
+
+    FILES = ("source.spm", "target.spm", "vocab.json")
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from sentencepiece import SentencePieceProcessor
+        except ImportError:
+            raise ConfigError("this model's text is split by SentencePiece: pip install sentencepiece") from None
+        try:
+            self._source, self._target = (
+                SentencePieceProcessor(model_file=str(folder / name)) for name in self.FILES[:2]
+            )
+            self._ids: dict[str, int] = json.loads((folder / self.FILES[2]).read_bytes())
+        except (OSError, RuntimeError, ValueError, TypeError) as problem:
+            raise FolderError(f"{folder}: its SentencePiece models cannot be read: {problem}") from None
+        self.vocab_size = len(self._ids)
+        self.end_id, self.unknown_id, self.pad_id = (self._find(name) for name in ("</s>", "<unk>", "<pad>"))
+        self.special_ids = frozenset({self.end_id, self.unknown_id, self.pad_id})
+
+    @cached_property
+    def pieces(self) -> list[str]:
+        """The vocabulary, by id."""
+        named = {number: piece for piece, number in self._ids.items()}
+        return [named.get(number, f"<unused {number}>") for number in range(self.vocab_size)]
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a source text, closed by the end."""
+        return self.encode_all([text])[0]
+
+    def encode_all(self, texts: Sequence[str], *, is_part: bool = False) -> list[list[int]]:
+        """The ids of each source text, closed by the end unless they are parts."""
+        return self._encode(self._source, texts, is_part)
+
+    def encode_part(self, text: str) -> list[int]:
+        """The ids of a part of a target text, not closed."""
+        return self._encode(self._target, [text], True)[0]
+
+    def encode_target(self, text: str) -> list[int]:
+        """The ids of a target text, closed by the end."""
+        return self._encode(self._target, [text], False)[0]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The target text of these ids."""
+        kept = [self.pieces[number] for number in ids if number not in self.special_ids]
+        return str(self._target.decode(kept))
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Each id as a person would read it."""
+        return [self.pieces[number].replace(SPACE, " ") for number in ids]
+
+    def dump(self) -> str:
+        """There is no tokenizer.json for it."""
+        raise ConfigError("a SentencePiece vocabulary is kept in files of its own, not in a tokenizer.json")
+
+    def _encode(self, model: Any, texts: Sequence[str], is_part: bool) -> list[list[int]]:
+        end = [] if is_part else [self.end_id]
+        return [
+            [*(self._ids.get(piece, self.unknown_id) for piece in pieces), *end]
+            for pieces in model.encode(list(texts), out_type=str)
+        ]
+
+    def _find(self, name: str) -> int:
+        if not isinstance(self._ids.get(name), int):
+            raise FolderError(f"vocab.json has no {name}; it is not of a translator")
+        return self._ids[name]
