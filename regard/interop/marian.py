@@ -61,6 +61,8 @@ def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[
     mine = {name: tensor.shape for name, tensor in ours.items() if name != "output_bias"}
     check(kept, {rename(name, NAMES): shape for name, shape in mine.items()})
     found = {name: kept[rename(name, NAMES)] for name in mine}
+    if "output_bias" not in ours and bias is not None and int((bias != 0).sum()) > 1:  # but of padding, never said
+        raise FolderError(f"weight {BIAS} has been learned, and config.json says that there is none")
     if "output_bias" in ours:
         found["output_bias"] = torch.zeros_like(ours["output_bias"]) if bias is None else bias[0]
     return found
