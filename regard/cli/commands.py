@@ -249,12 +249,18 @@ def look(
 def import_(
     source: Annotated[str, typer.Argument(help="A folder of Hugging Face's, or the name of a model on its hub.")],
     to: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
+    part: Annotated[
+        Literal["encoder", "decoder"] | None, typer.Option("--as", help="What a plain BERT is to become.")
+    ] = None,
 ) -> None:
-    """Take over a model that others trained: BERT, GPT-2, Llama."""
+    """Take over a model that others trained: BERT, GPT-2, Llama, opus-mt."""
     from regard.run.exchange import bring_in
 
-    about = bring_in(source, to)
-    say(f"{source}, a {about['foreign']}, is now a model to {about['task']} in {to}")
+    about = bring_in(source, to, part)
+    for what, names in (("Dropped", about.get("dropped")), ("New, with fresh weights", about.get("new"))):
+        if names:
+            say(f"{what}: {', '.join(names)}")
+    say(f"{source}, now a {about['foreign']}, is a model to {about['task']} in {to}")
 
 
 @app.command()

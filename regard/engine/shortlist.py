@@ -11,8 +11,8 @@ import torch
 from regard.data.tokens import EncodedPairs
 from regard.engine.lexicon import Lexicon
 
-LIKELY = 10  # targets for each source token
-COMMON = 50  # targets for all: the most frequent ones
+LIKELY = 20  # targets for each source token
+COMMON = 100  # targets for all: the most frequent ones
 
 
 def make_shortlist(

@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.config import ModelConfig
 from regard.errors import FolderError
 from regard.interop.bert import NAMES, SHAPE, modern
-from regard.interop.names import check, drop_known, rename, with_prefix
+from regard.interop.names import check, drop_known, plain, rename, with_prefix
 from regard.interop.shapes import activation, make_shape, need, refuse_others
 
 TIED = {
@@ -56,6 +56,22 @@ def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[
     weights = drop_known(weights, UNUSED, TIED)
     check(weights, {_rename(name): tensor.shape for name, tensor in ours.items()})
     return {name: weights[_rename(name)] for name in ours}
+
+
+def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Weights of a decoder under their names."""
+    return plain({_rename(name): tensor for name, tensor in weights.items()})
+
+
+def export_decoder_config(config: dict[str, Any]) -> dict[str, Any]:
+    """A plain BERT's config.json as that of a decoder."""
+    kept = {name: value for name, value in config.items() if name != "type_vocab_size"}
+    return kept | {
+        "architectures": ["BertGenerationDecoder"],
+        "model_type": "bert-generation",
+        "is_decoder": True,
+        "add_cross_attention": True,
+    }
 
 
 def import_pair_config(config: dict[str, Any]) -> tuple[ModelConfig, ModelConfig, int]:

@@ -15,6 +15,7 @@ from regard.tasks.task import encode_json, weights_file
 from regard.text.sentencepieces import SentencePieces
 from regard.use.copy import WEIGHTS as FAST_WEIGHTS
 from regard.use.copy import Copy
+from regard.use.trained import read_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,10 +27,11 @@ CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM"
 TOLERANCE = 1e-4  # between logits here and there
 
 
-def bring_in(source: str, to: Path) -> dict[str, Any]:
-    """Makes a folder of ours from one of Hugging Face's, or from a model of its hub; what regard.json then tells."""
-    from safetensors.torch import load_file
+def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
+    """Makes a folder of ours from one of Hugging Face's, or from a model of its hub; what regard.json then tells.
 
+    part: encoder or decoder, to take a plain BERT over as one.
+    """
     from regard.run import load
 
     if to.exists():
@@ -37,22 +39,22 @@ def bring_in(source: str, to: Path) -> dict[str, Any]:
     folder = ModelFolder(Path(source) if Path(source).exists() else _download(source))
     if not folder.is_foreign:
         raise FolderError(f"{source} is a model made by regard already; nothing is to be imported")
-    opened = load(folder.folder)  # every weight is used, or this fails
-    weights: dict[str, Tensor] = {}
-    for path in folder.weights():
-        weights |= load_file(path)
-    settings = resolve({"task": folder.about["task"], "model": opened.model.config.model_dump()})
-    about = folder.about | {
+    opened = load(folder.folder, part=part)  # every weight is used, or this fails; of a part, what has no place is told
+    config, weights = _as_part(folder, opened, part) if part else (folder.config, read_weights(folder))
+    settings = resolve({"task": opened.about["task"], "model": opened.model.config.model_dump()})
+    about = {name: value for name, value in opened.about.items() if name != "part"} | {
         "format": 1,
         "regard": __version__,
         "imported_from": Path(source).name if Path(source).exists() else source,
         "settings": settings.model_dump(mode="json"),
+        "foreign": config["architectures"][0],
         "scores": {},
+        **({"dropped": opened.dropped, "new": opened.new} if part else {}),
     }
     if hasattr(opened, "pooling"):
         about["encoder"] = {"pooling": opened.pooling, "is_normed": opened.is_normed, "longest": opened.longest}
     contents: dict[str, Content] = {
-        CONFIG: encode_json(folder.config),
+        CONFIG: encode_json(config),
         WEIGHTS: weights_file(weights),
         "README.md": f"# {about['imported_from']}\n\nA {about['foreign']}, imported with regard {__version__}.\n",
     }
@@ -62,6 +64,16 @@ def bring_in(source: str, to: Path) -> dict[str, Any]:
     write_model(to, about, contents)
     load(to)  # with the fast engine's copy, where there is one
     return about
+
+
+def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The config and the weights of an encoder or a decoder that a plain BERT became."""
+    from regard.interop import bert, bert_generation
+
+    weights = opened.model.state_dict()
+    if part == "decoder":
+        return bert_generation.export_decoder_config(folder.config), bert_generation.export_weights(weights)
+    return folder.config | {"architectures": ["BertModel"]}, bert.export_weights(weights)
 
 
 def give_out(model: Path, kind: str, to: Path) -> str:

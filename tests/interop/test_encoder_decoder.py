@@ -4,12 +4,14 @@ import json
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 transformers = pytest.importorskip("transformers")
 
 from test_foreign import MODELS, SMALL, save  # noqa: E402
 
 import regard  # noqa: E402
+from regard.cli.commands import app  # noqa: E402
 from regard.generate.settings import Search  # noqa: E402
 from regard.model.masks import padding_mask  # noqa: E402
 
@@ -106,3 +108,20 @@ def test_a_plain_bert_opens_as_either_and_tells_what_was_dropped_and_what_is_new
     save(MODELS["gpt2"](), tmp_path / "g", pairs)
     with pytest.raises(regard.ConfigError, match="only a plain BERT"):
         regard.load(tmp_path / "g", part="encoder")
+
+
+@pytest.mark.parametrize("part", ["encoder", "decoder"])
+def test_a_plain_bert_is_imported_as_either(part, tmp_path, pairs):
+    save(MODELS["bert of the first days"](), tmp_path / "theirs", pairs)
+    words = ["import", str(tmp_path / "theirs"), "--as", part, "--to", str(tmp_path / "ours")]
+    told = CliRunner().invoke(app, words)
+    assert told.exit_code == 0 and "Dropped: " in told.output, told.output
+    assert ("New, with fresh weights" in told.output) == (part == "decoder")
+    before, after = regard.load(tmp_path / "theirs", part=part), regard.load(tmp_path / "ours")
+    assert type(before) is type(after)
+    kind = transformers.BertGenerationDecoder if part == "decoder" else transformers.BertModel
+    _, info = kind.from_pretrained(tmp_path / "ours", output_loading_info=True)
+    assert not info["unexpected_keys"]
+    weights = after.model.state_dict()
+    known = [name for name in weights if name not in before.new]
+    assert all(torch.equal(weights[name], before.model.state_dict()[name]) for name in known)
