@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from regard import __version__
+from regard.cli.exchange import export_model, import_model
 from regard.cli.settings import Columns, Keys, pair_of_numbers, pair_of_words
 from regard.cli.told import put, say, told
 from regard.cli.train import train_app
@@ -23,6 +24,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(train_app, name="train")
+app.command("import")(told(import_model))
+app.command("export")(told(export_model))
 
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (per line) for machines.")]
@@ -242,38 +245,6 @@ def look(
         say(f"Wrote {to}")
     else:
         put(seen.to_text(layer, head))
-
-
-@app.command("import")
-@told
-def import_(
-    source: Annotated[str, typer.Argument(help="A folder of Hugging Face's, or the name of a model on its hub.")],
-    to: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
-    part: Annotated[
-        Literal["encoder", "decoder"] | None, typer.Option("--as", help="What a plain BERT is to become.")
-    ] = None,
-) -> None:
-    """Take over a model that others trained: BERT, GPT-2, Llama, opus-mt."""
-    from regard.run.exchange import bring_in
-
-    about = bring_in(source, to, part)
-    for what, names in (("Dropped", about.get("dropped")), ("New, with fresh weights", about.get("new"))):
-        if names:
-            say(f"{what}: {', '.join(names)}")
-    say(f"{source}, now a {about['foreign']}, is a model to {about['task']} in {to}")
-
-
-@app.command()
-@told
-def export(
-    model: Model,
-    kind: Annotated[Literal["huggingface", "ctranslate2"], typer.Option("--as", help="For which program.")],
-    to: Annotated[Path, typer.Option(help="A new folder.", show_default=False)],
-) -> None:
-    """Write a copy for another program, after it was tried there."""
-    from regard.run.exchange import give_out
-
-    say(f"Wrote {to}: {give_out(model, kind, to)}")
 
 
 @app.command()
