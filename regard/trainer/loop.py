@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import TrainConfig
-from regard.data.ahead import prepare_ahead
+from regard.data.ahead import Ahead
 from regard.device import derive_seed, is_out_of_memory
 from regard.errors import RunError
 from regard.machine import held_memory
@@ -182,9 +182,7 @@ class Trainer(Generic[B]):
         """This process's share of the next batches."""
         mine = range(self.world.rank, self.parts, self.world.size)
         if self._batches is None:
-            self._batches = prepare_ahead(
-                self._make, (s * self.parts + part for s in count(self.step) for part in mine)
-            )
+            self._batches = Ahead(self._make, (s * self.parts + part for s in count(self.step) for part in mine))
         return [next(self._batches) for _ in mine]
 
     def _make(self, position: int) -> B:
