@@ -81,6 +81,11 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
         config, position_embedding_type="absolute", is_decoder=False, add_cross_attention=False, type_vocab_size=2,
         tie_word_embeddings=True,
     )  # fmt: skip
+    return read_shape(config)
+
+
+def read_shape(config: dict[str, Any], **more: Any) -> ModelConfig:
+    """What BERT and its kin tell of a network in the same words."""
     return make_shape(
         kind="bert",
         vocab_size=need(config, "vocab_size"),
@@ -93,6 +98,7 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
         max_positions=need(config, "max_position_embeddings"),
         dropout=config.get("hidden_dropout_prob", 0.1),
         **SHAPE,
+        **more,
     )
 
 

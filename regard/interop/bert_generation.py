@@ -12,9 +12,9 @@ from torch import Tensor
 
 from regard.config import ModelConfig
 from regard.errors import FolderError
-from regard.interop.bert import NAMES, SHAPE, modern
+from regard.interop.bert import NAMES, modern, read_shape
 from regard.interop.names import check, drop_known, plain, rename, with_prefix
-from regard.interop.shapes import activation, make_shape, need, refuse_others
+from regard.interop.shapes import need, refuse_others
 
 TIED = {
     "lm_head.decoder.weight": "bert.embeddings.word_embeddings.weight",
@@ -26,20 +26,7 @@ UNUSED = r"\.position_ids$"
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape of one side in a config.json."""
     refuse_others(config, position_embedding_type="absolute", tie_word_embeddings=True)
-    return make_shape(
-        kind="bert",
-        vocab_size=need(config, "vocab_size"),
-        layers=need(config, "num_hidden_layers"),
-        width=need(config, "hidden_size"),
-        heads=need(config, "num_attention_heads"),
-        inner=need(config, "intermediate_size"),
-        activation=activation(config, "hidden_act"),
-        epsilon=config.get("layer_norm_eps", 1e-12),
-        max_positions=need(config, "max_position_embeddings"),
-        dropout=config.get("hidden_dropout_prob", 0.1),
-        segments=0,
-        **SHAPE,
-    )
+    return read_shape(config, segments=0)
 
 
 def import_decoder_config(config: dict[str, Any]) -> ModelConfig:
