@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from regard.trainer.distributed import Place, World
 
 
-PARTS: dict[str, Any] = {"encode": Encoder, "decode": Decoder}  # of a model; nobody trains them by themselves
+ALONE: dict[str, Any] = {"encode": Encoder, "decode": Decoder}  # parts of a model that nobody trains by themselves
 
 
 def load(
@@ -46,7 +46,7 @@ def load(
     if part:
         opened.about = take_part(opened.about, part)
     task = str(opened.about.get("task"))
-    return PARTS[task].open(opened, running) if task in PARTS else find_task(task).open(opened, running)
+    return ALONE[task].open(opened, running) if task in ALONE else find_task(task).open(opened, running)
 
 
 def train(

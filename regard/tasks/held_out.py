@@ -28,9 +28,11 @@ class HeldOutPairs:
 
         self._pairs, self._tokenizer = pairs, tokenizer
         self._order = Loader([pairs.sources.lengths, pairs.targets.lengths], TOKENS_PER_BATCH, seed=0).epoch(0)
-        self._sources = [pairs.sources[i].tolist() for i in range(min(MOST_TRANSLATED, len(pairs)))]
-        self._references = [pair.target for pair in texts[: len(self._sources)]]
-        self._samples = texts[:SAMPLES]
+        count = min(MOST_TRANSLATED, len(pairs))
+        chosen = [i * len(pairs) // count for i in range(count)]  # from all over the file: its beginning may be easier
+        self._sources = [pairs.sources[i].tolist() for i in chosen]
+        self._references = [texts[i].target for i in chosen]
+        self._samples = [texts[i] for i in chosen[:SAMPLES]]
         self.signature = (
             f"greedy translations of {len(self._references)} held-out pairs, "
             f"sacrebleu {score_translations(self._references, self._references).signature}"

@@ -61,9 +61,6 @@ class Layout(Protocol):
 class Trained:
     """A network, its tokenizer and its folder; each family adds what it can do."""
 
-    dropped: list[str] = []  # weights of a plain BERT that had no place, where one was opened as something else  # noqa: RUF012
-    new: list[str] = []  # weights that it did not have, and that are fresh  # noqa: RUF012
-
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
         """read: reads the network, which happens when somebody first needs it."""
         folder.weights()  # whichever engine runs, damage is told at once
@@ -71,6 +68,10 @@ class Trained:
         self.tokenizer: Any = read_tokenizer(folder.path) if foreign else Tokenizer.load(folder.file(TOKENIZER))
         self.about = folder.about
         self._folder, self._read, self._running = folder, read, running
+        self.dropped: list[
+            str
+        ] = []  # weights of a plain BERT that had no place, where one was opened as something else
+        self.new: list[str] = []  # weights that it did not have, and that are fresh
 
     @cached_property
     def model(self) -> Any:
