@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from regard.engine.flat import FlatDecoder
 from regard.engine.layout import group
 from regard.generate.constrained import beam_with
 from regard.generate.found import Hypothesis
@@ -41,6 +42,7 @@ class DecoderStep:
         self._model = model
         memory, may_attend = model.encode(source)
         self._cache: KeyValueCache = model.open_cache(memory, may_attend, room)
+        self._flat = FlatDecoder(model) if FlatDecoder.can_run(model) else None
         self._said = torch.tensor(list(prefix), dtype=torch.long, device=source.device)  # (P,)
 
     def __call__(self, last: Tensor) -> Tensor:
@@ -48,6 +50,8 @@ class DecoderStep:
         newest = last[:, None]  # (B, 1)
         if len(self._said) and not self._cache.length:
             newest = torch.cat([newest, self._said.expand(len(last), -1)], dim=1)  # (B, 1 + P)
+        elif self._flat is not None:
+            return self._model.logits(self._flat.advance(last, self._cache))
         hidden = self._model.advance(newest, self._cache)  # (B, 1, D), or of all that was said
         return self._model.logits(hidden[:, -1])
 

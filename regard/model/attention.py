@@ -154,7 +154,7 @@ class MultiHeadAttention(nn.Module):
         return self.output(mixed.transpose(1, 2).flatten(2))  # (B, T, D)
 
     def _split(self, x: Tensor, heads: int) -> Tensor:
-        return x.unflatten(-1, (heads, -1)).transpose(1, 2)  # (B, S, H*K) -> (B, H, S, K)
+        return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)  # (B, S, H*K) -> (B, H, S, K)
 
 
 def _match(query: Tensor, keys: Tensor, may_attend: Tensor | None) -> Tensor:

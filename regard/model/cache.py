@@ -31,7 +31,7 @@ class KeyValueCache:
     """All layers of a decoder."""
 
     layers: list[LayerCache]
-    may_attend: Tensor | None  # (M, 1, 1, S): which places of the memory are real
+    may_attend: Tensor | None  # (M, 1, 1, S): which places of the memory are real; None: all of them
     length: int = 0  # tokens so far, the same for every row
 
     def keep(self, rows: Tensor) -> None:
@@ -40,18 +40,18 @@ class KeyValueCache:
         for layer in self.layers:
             layer.key = _select(layer.key, rows, self.length)
             layer.value = _select(layer.value, rows, self.length)
-        if self.may_attend is not None:
-            self._keep_memory(rows // (before // len(self.may_attend)))
+        memory = self.layers[0].memory_key
+        if memory is not None:
+            self._keep_memory(rows // (before // len(memory)), len(memory))
 
-    def _keep_memory(self, owners: Tensor) -> None:
+    def _keep_memory(self, owners: Tensor, sources: int) -> None:
         """owners (new B,): the source each row comes from. Neighbours go on sharing theirs if all have as many."""
         kept, counts = torch.unique_consecutive(owners, return_counts=True)  # (new M,) each
         if int(counts.min()) != int(counts.max()):
             kept = owners
-        assert self.may_attend is not None
-        if len(kept) == len(self.may_attend) and torch.equal(kept, torch.arange(len(kept), device=kept.device)):
+        if len(kept) == sources and torch.equal(kept, torch.arange(len(kept), device=kept.device)):
             return
-        self.may_attend = self.may_attend.index_select(0, kept)
+        self.may_attend = None if self.may_attend is None else self.may_attend.index_select(0, kept)
         for layer in self.layers:
             assert layer.memory_key is not None and layer.memory_value is not None
             layer.memory_key = layer.memory_key.index_select(0, kept)

@@ -101,6 +101,8 @@ class Stack(nn.Module):
             else:
                 assert memory is not None, "a stack that reads a memory needs one"
                 layers.append(LayerCache(key, value, *block.cross_attention.read(memory)))
+        if may_attend is not None and bool(may_attend.all()):
+            may_attend = None  # a mask that hides nothing would be turned into numbers again at every step
         return KeyValueCache(layers, may_attend)
 
     def advance(self, x: Tensor, cache: KeyValueCache) -> Tensor:

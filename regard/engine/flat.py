@@ -1,0 +1,92 @@
+"""One token through a translator's decoder, as plain products one after another: what its modules say, said faster.
+
+For few rows a module costs Python about as much as its product costs the machine (bench/generate.py, one sentence).
+"""
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.model.attention import attend
+from regard.model.blocks import Block, Residual
+from regard.model.cache import KeyValueCache, LayerCache
+from regard.model.positions import Rotary
+from regard.model.transformer import EncoderDecoder
+
+
+class FlatDecoder:
+    """The decoder of a translator whose blocks are of the plain kind. The weights stay the model's own."""
+
+    def __init__(self, model: EncoderDecoder) -> None:
+        self._embedding, self._positions = model.embedding, model.decoder.positions
+        self._blocks = [_flat_block(block) for block in model.decoder.blocks if isinstance(block, Block)]
+        self._norm = _flat_norm(model.decoder.norm) if model.config.norm == "pre" else None
+
+    @staticmethod
+    def can_run(model: nn.Module) -> bool:
+        """Whether a model is of this kind, and nobody is watching its modules."""
+        if not isinstance(model, EncoderDecoder) or model.training:
+            return False
+        config = model.config
+        is_plain = config.norm_kind == "layer" and not config.is_gated and config.key_heads in (None, config.heads)
+        is_watched = any(module._forward_hooks or getattr(module, "record", None) for module in model.decoder.modules())
+        return is_plain and not isinstance(model.decoder.positions, Rotary) and not is_watched
+
+    def advance(self, last: Tensor, cache: KeyValueCache) -> Tensor:
+        """The newest token of each row, last (B,) -> hidden (B, D); the cache then holds it too."""
+        x = self._positions(self._embedding(last)[:, None], cache.length)[:, 0]  # (B, D)
+        for block, layer in zip(self._blocks, cache.layers, strict=True):
+            x = block(x, layer, cache.length, cache.may_attend)
+        cache.length += 1
+        return x if self._norm is None else self._norm(x)
+
+
+def _flat_block(block: Block) -> Callable[[Tensor, LayerCache, int, Tensor | None], Tensor]:
+    """A block as one function of x (B, D), its cache, the place of x, and which places of the memory are real."""
+    looking, reading, feed = block.self_attention, block.cross_attention, block.feed_forward
+    assert reading is not None and block.cross_residual is not None, "a translator's decoder reads a memory"
+    heads = looking.heads
+    query, key, value = _flat_linear(looking.query), _flat_linear(looking.key), _flat_linear(looking.value)
+    output, memory_query, memory_output = map(_flat_linear, (looking.output, reading.query, reading.output))
+    rise, fall, activation = _flat_linear(feed.rise), _flat_linear(feed.fall), feed.activation
+    before_self, after_self = _flat_residual(block.self_residual)
+    before_memory, after_memory = _flat_residual(block.cross_residual)
+    before_feed, after_feed = _flat_residual(block.feed_residual)
+
+    def advance(x: Tensor, cache: LayerCache, place: int, may_attend: Tensor | None) -> Tensor:
+        rows = len(x)
+        given = before_self(x)
+        cache.key[:, :, place] = key(given).view(rows, heads, -1)  # (B, H, K)
+        cache.value[:, :, place] = value(given).view(rows, heads, -1)
+        asked = query(given).view(rows, heads, 1, -1)  # (B, H, 1, K)
+        seen = attend(asked, cache.key[:, :, : place + 1], cache.value[:, :, : place + 1], None)  # (B, H, 1, K)
+        x = after_self(x, output(seen.reshape(rows, -1)))  # (B, D)
+
+        assert cache.memory_key is not None and cache.memory_value is not None
+        sources = len(cache.memory_key)  # rows of one source look together
+        asked = memory_query(before_memory(x)).view(sources, rows // sources, heads, -1).transpose(1, 2)
+        seen = attend(asked, cache.memory_key, cache.memory_value, may_attend)  # (M, H, B / M, K)
+        x = after_memory(x, memory_output(seen.transpose(1, 2).reshape(rows, -1)))  # (B, D)
+        return after_feed(x, fall(activation(rise(before_feed(x)))))
+
+    return advance
+
+
+def _flat_linear(linear: nn.Linear) -> Callable[[Tensor], Tensor]:
+    weight, bias, product = linear.weight, linear.bias, F.linear
+    return lambda x: product(x, weight, bias)
+
+
+def _flat_norm(norm: nn.Module) -> Callable[[Tensor], Tensor]:
+    assert isinstance(norm, nn.LayerNorm)
+    shape, weight, bias, epsilon, apply = norm.normalized_shape, norm.weight, norm.bias, norm.eps, F.layer_norm
+    return lambda x: apply(x, shape, weight, bias, epsilon)
+
+
+def _flat_residual(residual: Residual) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]:
+    """What a sub-layer is given, and what becomes of its result."""
+    norm = _flat_norm(residual.norm)
+    if residual.is_pre:
+        return norm, lambda x, result: x + result
+    return lambda x: x, lambda x, result: norm(x + result)
