@@ -97,6 +97,8 @@ class Tokenizer:
     def encode_all(self, texts: Sequence[str], *, is_part: bool = False) -> list[list[int]]:
         """The ids of each text, each closed as a text of its family is; if they are parts of a text, not closed."""
         try:
+            if len(texts) == 1:  # threads would cost more than the work
+                return [self._pieces.encode(texts[0], add_special_tokens=not is_part).ids]
             found = self._pieces.encode_batch_fast(list(texts), add_special_tokens=not is_part)
         except (UnicodeEncodeError, TypeError):
             bad = next(text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text))
