@@ -3,6 +3,8 @@
 For few rows a module costs Python about as much as its product costs the machine (bench/generate.py, one sentence).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import torch.nn.functional as F
@@ -23,15 +25,16 @@ class FlatDecoder:
         self._blocks = [_flat_block(block) for block in model.decoder.blocks if isinstance(block, Block)]
         self._norm = _flat_norm(model.decoder.norm) if model.config.norm == "pre" else None
 
-    @staticmethod
-    def can_run(model: nn.Module) -> bool:
-        """Whether a model is of this kind, and nobody is watching its modules."""
+    @classmethod
+    def of(cls, model: nn.Module) -> FlatDecoder | None:
+        """The decoder of a model, if it is of this kind and nobody is watching its modules."""
         if not isinstance(model, EncoderDecoder) or model.training:
-            return False
+            return None
         config = model.config
         is_plain = config.norm_kind == "layer" and not config.is_gated and config.key_heads in (None, config.heads)
         is_watched = any(module._forward_hooks or getattr(module, "record", None) for module in model.decoder.modules())
-        return is_plain and not isinstance(model.decoder.positions, Rotary) and not is_watched
+        is_turned = isinstance(model.decoder.positions, Rotary)
+        return cls(model) if is_plain and not is_turned and not is_watched else None
 
     def advance(self, last: Tensor, cache: KeyValueCache) -> Tensor:
         """The newest token of each row, last (B,) -> hidden (B, D); the cache then holds it too."""

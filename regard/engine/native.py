@@ -42,7 +42,7 @@ class DecoderStep:
         self._model = model
         memory, may_attend = model.encode(source)
         self._cache: KeyValueCache = model.open_cache(memory, may_attend, room)
-        self._flat = FlatDecoder(model) if FlatDecoder.can_run(model) else None
+        self._flat = FlatDecoder.of(model)
         self._said = torch.tensor(list(prefix), dtype=torch.long, device=source.device)  # (P,)
 
     def __call__(self, last: Tensor) -> Tensor:

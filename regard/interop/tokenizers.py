@@ -9,7 +9,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from regard.errors import FolderError
 from regard.text.sentencepieces import SentencePieces
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import FILE, Tokenizer
 
 
 def tokenizer_config(max_length: int, *, splits_special: bool = True, **roles: str) -> dict[str, Any]:
@@ -26,10 +26,18 @@ def tokenizer_config(max_length: int, *, splits_special: bool = True, **roles: s
     }
 
 
+def translator_config(tokenizer: Tokenizer | SentencePieces, max_length: int) -> dict[str, Any]:
+    """What tokenizer_config.json says of a translator's."""
+    told = tokenizer_config(max_length, eos_token="</s>", unk_token="<unk>", pad_token="<pad>")
+    if isinstance(tokenizer, SentencePieces):
+        return told | {"tokenizer_class": "MarianTokenizer", "separate_vocabs": False}
+    return told
+
+
 def read_tokenizer(folder: Path) -> Tokenizer | SentencePieces:
     """The tokenizer of somebody's folder: tokenizer.json, vocab.txt, vocab.json with merges.txt or with two .spm."""
-    if (folder / "tokenizer.json").is_file():
-        return Tokenizer.load(folder / "tokenizer.json")
+    if (folder / FILE).is_file():
+        return Tokenizer.load(folder / FILE)
     if all((folder / name).is_file() for name in SentencePieces.FILES):
         return SentencePieces(folder)
     try:

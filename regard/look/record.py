@@ -66,7 +66,7 @@ def look_at_pair(model: EncoderDecoder, tokenizer: Tokenizer, source: str, targe
     """What the model looks at while it reads `source` and is made to say `target`."""
     model.eval()
     device = next(model.parameters()).device
-    source_ids, target_ids = tokenizer.encode(source), tokenizer.encode_target(target)
+    source_ids, target_ids = tokenizer.encode(source), tokenizer.encode_targets([target])[0]
     start = [model.start_id, *target_ids[:-1]]
     with record_attention(model) as recorded:
         model(torch.tensor([source_ids], device=device), torch.tensor([start], device=device))

@@ -9,7 +9,7 @@ from typing import Any
 from regard.config import RunConfig, Settings, choose_rate, differences, merge, nearest, resolve
 from regard.errors import ConfigError, RunError
 from regard.files import hash_file, write_whole
-from regard.folder import TOKENIZER
+from regard.interop.tokenizers import read_tokenizer
 from regard.run.beginning import START, Beginning
 from regard.run.record import TOKENS, clear, write_record
 from regard.tasks.task import Check, Corpus, Encoded, Task
@@ -73,7 +73,7 @@ def begin(
         raise RunError(f"{run.parent} was begun with other settings ({'; '.join(changed)}); leave them as they were "
                        f"to go on, add --fresh to start over, or train to another folder")  # fmt: skip
     _refuse_other_text(run, record, corpus)
-    tokenizer = Tokenizer.load(run / TOKENIZER)
+    tokenizer: Any = read_tokenizer(run)
     left_out = [*corpus.left_out, *_keep_tokens(family, run, record, corpus, tokenizer, config, check)]
     material = Material(len(corpus.train), corpus.valid, left_out, corpus.fingerprints, corpus.files)
     return Begun(config, tokenizer, material, record, _note(before, config))
@@ -92,7 +92,8 @@ def _begin_new(
         config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
     encoded = family.encode(corpus.train, tokenizer, config, check)
     clear(run)  # only now that a new run can begin
-    write_whole(run / TOKENIZER, tokenizer.dump())
+    for name, content in tokenizer.files().items():
+        write_whole(run / name, content)
     record = {
         "config": config.model_dump(mode="json"),
         "fingerprints": corpus.fingerprints,

@@ -40,6 +40,7 @@ class Beginning:
                 f"{start} is a model to {folder.about['task']}; a model to {family.name} cannot go on from it"
             )
         opened: Any = family.open(folder, Running("torch"))
+        _refuse_other_shapes(family, opened, start)
         hashes = [hash_file(path) for path in folder.weights()]
         return cls(start.name, opened.model.config, opened.tokenizer, opened.model.state_dict(), hashes)
 
@@ -58,3 +59,15 @@ class Beginning:
         from regard.data.store import write_tensors
 
         write_tensors(path, self.weights, {})
+
+
+def _refuse_other_shapes(family: Task, opened: Any, start: Path) -> None:
+    """Some shapes are run here but never built anew: an encoder and a decoder that were put together."""
+    import torch
+
+    with torch.device("meta"):
+        fresh = family.build(opened.model.config, opened.tokenizer)
+    if fresh.state_dict().keys() != opened.model.state_dict().keys():
+        raise ConfigError(
+            f"{start} has a shape ({type(opened.model).__name__}) that can be used here but not trained further"
+        )

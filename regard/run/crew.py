@@ -23,7 +23,8 @@ from regard.config import RunConfig, merge, resolve
 from regard.data.store import open_tensors
 from regard.device import choose_device, derive_seed, memory_of, settled
 from regard.errors import ConfigError, RunError
-from regard.folder import RUN, TOKENIZER
+from regard.folder import RUN
+from regard.interop.tokenizers import read_tokenizer
 from regard.run.beginning import START
 from regard.run.record import TOKENS
 from regard.tasks import TASKS
@@ -78,8 +79,9 @@ def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
             if "config" not in told:
                 return dict(told)
             config, standing = resolve(told["config"]), Standing.model_validate(told["standing"])
+            tokenizer: Any = read_tokenizer(folder / RUN)
             with settled(config.threads or 1):
-                trainer, _ = set_up(folder / RUN, config, Tokenizer.load(folder / RUN / TOKENIZER), standing, world)
+                trainer, _ = set_up(folder / RUN, config, tokenizer, standing, world)
                 try:
                     trainer.follow()
                 except Diverged:

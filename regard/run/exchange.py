@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from regard import __version__
 from regard.config import resolve
 from regard.errors import ConfigError, FolderError
-from regard.folder import CONFIG, TOKENIZER, WEIGHTS, Content, ModelFolder, write_model
+from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, write_model
+from regard.generate.settings import Search
 from regard.tasks.task import encode_json, weights_file
-from regard.text.sentencepieces import SentencePieces
 from regard.use.copy import WEIGHTS as FAST_WEIGHTS
 from regard.use.copy import Copy
 from regard.use.trained import read_weights
@@ -20,7 +20,7 @@ from regard.use.trained import read_weights
 if TYPE_CHECKING:
     from torch import Tensor
 
-BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json", *SentencePieces.FILES)
+BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
 FROM_HUB = ("*.json", "*.txt", "*.spm", "*.safetensors", "*/config.json")  # nothing that could hold a pickle
 SAMPLES = ("a", "A man is here.", "one two three four five six seven")
 CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM"}
@@ -58,8 +58,7 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
         WEIGHTS: weights_file(weights),
         "README.md": f"# {about['imported_from']}\n\nA {about['foreign']}, imported with regard {__version__}.\n",
     }
-    if not isinstance(opened.tokenizer, SentencePieces):  # whose files are copied as they are
-        contents[TOKENIZER] = opened.tokenizer.dump()
+    contents |= opened.tokenizer.files()
     contents |= {name: (folder.path / name).read_bytes() for name in BESIDE if (folder.path / name).is_file()}
     write_model(to, about, contents)
     load(to)  # with the fast engine's copy, where there is one
@@ -138,7 +137,7 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
     for path in copy.path.iterdir():
         if path.name != "regard.json":
             shutil.copyfile(path, to / path.name)
-    for name in (TOKENIZER, "tokenizer_config.json"):
+    for name in (*opened.tokenizer.files(), "tokenizer_config.json"):
         if (folder.path / name).is_file():
             shutil.copyfile(folder.path / name, to / name)
     assert (to / FAST_WEIGHTS).is_file()
@@ -148,9 +147,9 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
         engine = ctranslate2.Translator(str(to))
         rows = [opened.tokenizer.encode(text) for text in SAMPLES]
         found = engine.translate_batch([[pieces[i] for i in row] for row in rows], beam_size=1, max_decoding_length=30)
-        texts = [slow.translate(text, beam=1, max_length=30).tokens for text in SAMPLES]
-        ids = [[opened.tokenizer.id_of(piece) for piece in result.hypotheses[0]] for result in found]
-        same = [opened.tokenizer.tokens(row) == expected for row, expected in zip(ids, texts, strict=True)]
+        said = slow.native.begin(rows, [30] * len(rows), Search())()
+        ids = [[pieces.index(piece) for piece in result.hypotheses[0]] for result in found]
+        same = [row == best[0].ids for row, best in zip(ids, said, strict=True)]
     else:
         engine = ctranslate2.Generator(str(to))
         same = []

@@ -189,7 +189,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
         weights, model = keep_chosen(weights), model.model_copy(update={"restarts": 1})
     return {
         "config.json": encode_json(own.export_config(model, "answer")),
-        "tokenizer.json": tokenizer.dump(),
+        **tokenizer.files(),
         "tokenizer_config.json": encode_json(tokenizer_config(10**6, pad_token="[PAD]", unk_token="[UNK]")),
         "model.safetensors": weights_file(own.export_weights(weights)),
     }

@@ -156,7 +156,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     names = {f"{role}_token": name for role, name in roles.items()}
     return {
         "config.json": encode_json(bert.export_config(model, tokenizer.pad_id)),
-        "tokenizer.json": tokenizer.dump(),
+        **tokenizer.files(),
         "tokenizer_config.json": encode_json(tokenizer_config(model.max_positions, splits_special=False, **names)),
         "model.safetensors": weights_file(bert.export_weights(weights)),
     }

@@ -185,8 +185,9 @@ def encode_pairs(
     for start in range(0, len(pairs), CHUNK):
         check()
         chunk = pairs[start : start + CHUNK]
-        sides = (tokenizer.encode_all([getattr(pair, side) for pair in chunk]) for side in ("source", "target"))
-        for pair, source, target in zip(chunk, *sides, strict=True):
+        mine = tokenizer.encode_all([pair.source for pair in chunk])
+        theirs = tokenizer.encode_targets([pair.target for pair in chunk])
+        for pair, source, target in zip(chunk, mine, theirs, strict=True):
             if max(len(source), len(target)) > limit:
                 too_long.append(pair)
                 continue
@@ -220,15 +221,14 @@ def loss(config: RunConfig) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
     """The files of a translator, in Hugging Face layout."""
     from regard.interop import marian
-    from regard.interop.tokenizers import tokenizer_config
+    from regard.interop.tokenizers import translator_config
 
     end, pad = tokenizer.end_id, tokenizer.pad_id
-    about_text = tokenizer_config(model.max_positions, eos_token="</s>", unk_token="<unk>", pad_token="<pad>")
     return {
         "config.json": encode_json(marian.export_config(model, end, pad)),
         "generation_config.json": encode_json(marian.generation_config(end, pad, Translator.BEAM, model.max_positions)),
-        "tokenizer.json": tokenizer.dump(),
-        "tokenizer_config.json": encode_json(about_text),
+        **tokenizer.files(),
+        "tokenizer_config.json": encode_json(translator_config(tokenizer, model.max_positions)),
         "model.safetensors": weights_file(marian.export_weights(weights, pad)),
     }
 
@@ -242,8 +242,9 @@ def extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Pair], toke
 
     pairs = EncodedPairs.of(tensors)
     lexicon = learn_lexicon(pairs, tokenizer.vocab_size)
-    sides = (tokenizer.encode_all([getattr(pair, side) for pair in valid[:PAIRS]]) for side in ("source", "target"))
-    alignment = choose_heads(model, list(zip(*sides, strict=True)), lexicon)  # type: ignore[arg-type]
+    sources = tokenizer.encode_all([pair.source for pair in valid[:PAIRS]])
+    targets = tokenizer.encode_targets([pair.target for pair in valid[:PAIRS]])
+    alignment = choose_heads(model, list(zip(sources, targets, strict=True)), lexicon)  # type: ignore[arg-type]
     always = [number for number in tokenizer.marks if number != tokenizer.pad_id]
     shortlist = make_shortlist(lexicon, pairs, tokenizer.pieces[:-1], always)
     return Extras({"alignment": alignment}, {SHORTLIST: shortlist})

@@ -186,7 +186,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     return {
         "config.json": encode_json(config),
         "generation_config.json": encode_json({"bos_token_id": end, "eos_token_id": end, "do_sample": True}),
-        "tokenizer.json": tokenizer.dump(),
+        **tokenizer.files(),
         "tokenizer_config.json": encode_json(tokenizer_config(model.max_positions, eos_token=END_OF_TEXT)),
         "model.safetensors": weights_file(exported),
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import ConfigError, FolderError
+from regard.text.tokenizer import find_marks
 
 SPACE = "▁"
 
@@ -25,10 +26,9 @@ class SentencePieces:
         except ImportError:
             raise ConfigError("this model's text is split by SentencePiece: pip install sentencepiece") from None
         try:
-            self._source, self._target = (
-                SentencePieceProcessor(model_file=str(folder / name)) for name in self.FILES[:2]
-            )
-            self._ids: dict[str, int] = json.loads((folder / self.FILES[2]).read_bytes())
+            self._files = {name: (folder / name).read_bytes() for name in self.FILES}
+            self._source, self._target = (SentencePieceProcessor(model_proto=self._files[n]) for n in self.FILES[:2])
+            self._ids: dict[str, int] = json.loads(self._files[self.FILES[2]])
         except (OSError, RuntimeError, ValueError, TypeError) as problem:
             raise FolderError(f"{folder}: its SentencePiece models cannot be read: {problem}") from None
         self.vocab_size = len(self._ids)
@@ -53,9 +53,9 @@ class SentencePieces:
         """The ids of a part of a target text, not closed."""
         return self._encode(self._target, [text], True)[0]
 
-    def encode_target(self, text: str) -> list[int]:
-        """The ids of a target text, closed by the end."""
-        return self._encode(self._target, [text], False)[0]
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each target text, closed by the end."""
+        return self._encode(self._target, texts, False)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The target text of these ids."""
@@ -66,9 +66,14 @@ class SentencePieces:
         """Each id as a person would read it."""
         return [self.pieces[number].replace(SPACE, " ") for number in ids]
 
-    def dump(self) -> str:
-        """There is no tokenizer.json for it."""
-        raise ConfigError("a SentencePiece vocabulary is kept in files of its own, not in a tokenizer.json")
+    @cached_property
+    def marks(self) -> list[int]:
+        """Ids of digits and punctuation, each for itself, and of the special pieces."""
+        return find_marks(self.pieces, SPACE, self.special_ids)
+
+    def files(self) -> dict[str, bytes]:
+        """What it is kept in, by name."""
+        return dict(self._files)
 
     def _encode(self, model: Any, texts: Sequence[str], is_part: bool) -> list[list[int]]:
         end = [] if is_part else [self.end_id]

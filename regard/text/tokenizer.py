@@ -14,6 +14,7 @@ from tokenizers import decoders, pre_tokenizers
 
 from regard.errors import ConfigError, FolderError
 
+FILE = "tokenizer.json"
 # Who plays a role goes by these names; the first that is in the vocabulary does.
 ROLES = {
     "begin": ("<s>", "<|endoftext|>", "</s>"),
@@ -70,9 +71,9 @@ class Tokenizer:
         """What hides a piece."""
         return self._role("mask")
 
-    def dump(self) -> str:
-        """What belongs into `tokenizer.json`."""
-        return str(self._pieces.to_str(pretty=True))
+    def files(self) -> dict[str, bytes]:
+        """What it is kept in, by name."""
+        return {FILE: str(self._pieces.to_str(pretty=True)).encode()}
 
     @cached_property
     def pieces(self) -> list[str]:
@@ -82,8 +83,7 @@ class Tokenizer:
     @cached_property
     def marks(self) -> list[int]:
         """Ids of digits and punctuation, each for itself, and of the special pieces."""
-        marks = set(string.digits + string.punctuation)
-        return [n for n, piece in enumerate(self.pieces) if piece.removeprefix("Ġ") in marks or n in self.special_ids]
+        return find_marks(self.pieces, "Ġ", self.special_ids)
 
     def id_of(self, piece: str) -> int | None:
         """The id of a piece, if it is in the vocabulary."""
@@ -111,9 +111,9 @@ class Tokenizer:
         """The ids of a part of a text, not closed. Running text cut after a line end has the same ids as uncut."""
         return self.encode_all([text], is_part=True)[0]
 
-    def encode_target(self, text: str) -> list[int]:
-        """The ids of a translation: here both languages are split alike."""
-        return self.encode(text)
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each translation, closed: here both languages are split alike."""
+        return self.encode_all(texts)
 
     def words(self, text: str) -> list[str]:
         """The text as this tokenizer splits it before it looks pieces up."""
@@ -159,3 +159,9 @@ class Tokenizer:
             if (number := self.id_of(name)) is not None:
                 return number
         raise FolderError(f"the tokenizer has no {' or '.join(ROLES[role])}; it was not made for this kind of model")
+
+
+def find_marks(pieces: Sequence[str], space: str, special: frozenset[int]) -> list[int]:
+    """Ids of digits and punctuation, with a space before them or not, and of the special pieces."""
+    marks = set(string.digits + string.punctuation)
+    return [number for number, piece in enumerate(pieces) if piece.removeprefix(space) in marks or number in special]

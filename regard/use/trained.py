@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from regard.errors import ConfigError, FolderError
-from regard.folder import TOKENIZER, ModelFolder
+from regard.folder import ModelFolder
 from regard.interop.tokenizers import read_tokenizer
 from regard.text.tokenizer import Tokenizer
 from regard.use.copy import Copy
@@ -64,8 +64,7 @@ class Trained:
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
         """read: reads the network, which happens when somebody first needs it."""
         folder.weights()  # whichever engine runs, damage is told at once
-        foreign = folder.is_foreign or "foreign" in folder.about
-        self.tokenizer: Any = read_tokenizer(folder.path) if foreign else Tokenizer.load(folder.file(TOKENIZER))
+        self.tokenizer: Any = read_tokenizer(folder.path)
         self.about = folder.about
         self._folder, self._read, self._running = folder, read, running
         self.dropped: list[

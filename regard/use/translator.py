@@ -206,10 +206,10 @@ class Translator(Trained):
         parts, flat, sources = self._encode(lines)
         limits = [(max_length or default_limit(len(source))) + len(forced) for source in sources]
         prefixes = [forced if number == 0 else [] for count in parts for number in range(count)]
-        engine = self._fast or self._torch
+        engine = self._fast or self.native
         if terms:
             phrases = [[self.tokenizer.encode_part(said) for _, said in terms_in(part, terms)] for part in flat]
-            return parts, sources, self._torch.begin_with(engine, sources, limits, search, phrases)
+            return parts, sources, self.native.begin_with(engine, sources, limits, search, phrases)
         return parts, sources, engine.begin(sources, limits, search, prefixes if forced else ())
 
     def _end(self, begun: Begun) -> Iterator[Translation]:
@@ -219,7 +219,8 @@ class Translator(Trained):
             yield join([self._finish(*answer, count) for answer in islice(answers, count)], self.target_language)
 
     @cached_property
-    def _torch(self) -> NativeTranslator:
+    def native(self) -> NativeTranslator:
+        """The torch engine, whichever runs by default."""
         from regard.engine.native import NativeTranslator
 
         return NativeTranslator(self.model, self.tokenizer.end_id, self._alignment)

@@ -46,19 +46,19 @@ def test_a_flat_step_says_what_the_modules_say(shape, prefix, source):
 
 @pytest.mark.parametrize("shape", [{"positions": "rotary"}, {"norm_kind": "rms"}, {"is_gated": True}, {"key_heads": 2}])
 def test_other_kinds_of_decoders_are_left_to_their_modules(shape):
-    assert not FlatDecoder.can_run(network(**shape))
+    assert FlatDecoder.of(network(**shape)) is None
 
 
 def test_a_model_that_is_watched_is_run_by_its_modules():
     model = network()
-    assert FlatDecoder.can_run(model)
+    assert FlatDecoder.of(model) is not None
     for watch in (record_attention, record_hidden):
         with watch(model) as seen:
             steps(model, SOURCES, is_flat=False)
             assert all(len(found) for name, found in seen.items() if name.startswith("decoder"))
-            assert not FlatDecoder.can_run(model)
-    assert FlatDecoder.can_run(model)
-    assert not FlatDecoder.can_run(model.train())
+            assert FlatDecoder.of(model) is None
+    assert FlatDecoder.of(model) is not None
+    assert FlatDecoder.of(model.train()) is None
 
 
 def test_a_flat_step_follows_weights_that_change():

@@ -51,12 +51,12 @@ def test_text_is_split_as_their_tokenizer_does(opus, pairs):
         separate_vocabs=False,
     )  # fmt: skip
     ours = regard.load(folder).tokenizer
-    for side, encode in (("source", ours.encode), ("target", ours.encode_target)):
+    for side, encode in (("source", ours.encode), ("target", lambda text: ours.encode_targets([text])[0])):
         for line in pairs[side].read_text().splitlines()[:30]:
             expected = theirs(line) if side == "source" else theirs(text_target=line)
             assert encode(line) == expected["input_ids"]
     line = pairs["target"].read_text().splitlines()[0]
-    assert ours.decode(ours.encode_target(line)) == line
+    assert ours.decode(ours.encode_targets([line])[0]) == line
 
 
 @torch.no_grad()
@@ -72,7 +72,7 @@ def test_logits_and_greedy_translations_are_theirs(opus, pairs):
         said = theirs.generate(input_ids=torch.tensor([ids]), num_beams=1, do_sample=False, max_new_tokens=12,
                                bad_words_ids=[[pad]])[0, 1:].tolist()  # fmt: skip
         said = said[: said.index(0)] if 0 in said else said
-        assert ours._torch.begin([ids], [12], Search())()[0][0].ids == said
+        assert ours.native.begin([ids], [12], Search())()[0][0].ids == said
 
 
 def test_an_imported_one_runs_on_the_fast_engine_and_says_the_same(opus, pairs, tmp_path):
@@ -105,3 +105,38 @@ def test_positions_that_were_learned_and_other_tables_are_refused(opus, tmp_path
         save_file(weights | {name: torch.ones(shape)}, tmp_path / "m" / "model.safetensors")
         with pytest.raises(regard.FolderError, match=told):
             regard.load(tmp_path / "m")
+
+
+def test_it_is_trained_further_and_opens_in_transformers_again(opus, pairs, tmp_path):
+    _, folder = opus
+    settings = {"stop": {"steps": 30}, "threads": 1, "workers": 1, "train": {"tokens_per_batch": 512}}
+    short = settings | {"stop": {"steps": 11}}
+    for to, first in (("whole", settings), ("parts", short)):
+        regard.train("translate", to=tmp_path / to, settings=first, start=folder, **pairs)
+    finished = regard.train("translate", to=tmp_path / "parts", settings=settings, start=folder, **pairs)
+    whole, parts = (tmp_path / to / "model.safetensors" for to in ("whole", "parts"))
+    assert whole.read_bytes() == parts.read_bytes()  # an interruption changes nothing
+    log = [json.loads(line) for line in (tmp_path / "whole" / "run" / "metrics.jsonl").read_text().splitlines()]
+    losses = [entry["loss"] for entry in log if "tokens_per_second" in entry]
+    assert losses[-1] < losses[0] - 0.2 and finished.scores["loss"] < losses[0]
+    ours = regard.load(tmp_path / "whole")
+    assert ours.engine == "ctranslate2" and ours.tokenizer.pieces == regard.load(folder).tokenizer.pieces
+    for name in ours.tokenizer.FILES:
+        assert (tmp_path / "whole" / name).read_bytes() == (folder / name).read_bytes()
+    theirs = transformers.MarianMTModel.from_pretrained(tmp_path / "whole").eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "whole")
+    line = pairs["source"].read_text().splitlines()[0]
+    source, target = torch.tensor([tokenizer(line)["input_ids"]]), torch.randint(2, 100, (1, 7))
+    assert source[0].tolist() == ours.tokenizer.encode(line)
+    with torch.no_grad():
+        expected = theirs(input_ids=source, decoder_input_ids=target).logits
+        assert torch.allclose(ours.model.logits(ours.model(source, target))[..., :-1], expected[..., :-1], atol=1e-4)
+
+
+def test_it_is_exported_for_both_other_programs(opus, tmp_path):
+    from regard.run.exchange import bring_in, give_out
+
+    bring_in(str(opus[1]), tmp_path / "m")
+    for kind in ("ctranslate2", "huggingface"):
+        assert "on 3 samples" in give_out(tmp_path / "m", kind, tmp_path / kind)
+        assert (tmp_path / kind / "source.spm").is_file()
