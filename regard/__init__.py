@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from regard.use.decoder import Decoder
     from regard.use.encoder import Encoder
     from regard.use.filler import Candidate, Filled, Filler
-    from regard.use.translator import Translation, Translator
+    from regard.use.translation import Translation
+    from regard.use.translator import Translator
     from regard.use.writer import Writer
 
 _HOMES = {
@@ -35,7 +36,7 @@ _HOMES = {
     "RegardError": "regard.errors",
     "RunError": "regard.errors",
     "Story": "regard.text.stories",
-    "Translation": "regard.use.translator",
+    "Translation": "regard.use.translation",
     "Translator": "regard.use.translator",
     "Writer": "regard.use.writer",
     "induction": "regard.text.samples",

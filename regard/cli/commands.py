@@ -11,7 +11,8 @@ import typer
 
 from regard import __version__
 from regard.cli.exchange import export_model, import_model
-from regard.cli.settings import Columns, Keys, pair_of_numbers, pair_of_words
+from regard.cli.look import look
+from regard.cli.settings import Columns, Keys, Model, applying, pair_of_numbers, pair_of_words
 from regard.cli.told import put, say, told
 from regard.cli.train import train_app
 
@@ -26,8 +27,8 @@ app = typer.Typer(
 app.add_typer(train_app, name="train")
 app.command("import")(told(import_model))
 app.command("export")(told(export_model))
+app.command()(told(look))
 
-Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (per line) for machines.")]
 Engine = Annotated[
     Literal["torch", "ctranslate2"] | None,
@@ -199,6 +200,8 @@ def evaluate(
     keys: Keys = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Of a translator; 4 if not given.")] = None,
     stride: Annotated[int | None, typer.Option(help="Of a writer: tokens its window moves on by.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Of a translator: a file of links, as in 0-0 1-2.")] = None,
+    reverse: Annotated[Path | None, typer.Option(help="A translator the other way round, to align with.")] = None,
     as_json: Json = False,
 ) -> None:
     """Score a model on held-out text: translate BLEU and chrF, write perplexity, fill and answer accuracy."""
@@ -206,45 +209,17 @@ def evaluate(
 
     options = {
         "against": load(against) if against else None, "tokenize": tokenize, "beam": beam, "stride": stride,
+        "gold": gold, "reverse": load(reverse) if reverse else None,
         "columns": pair_of_numbers(columns) if columns else None, "keys": pair_of_words(keys) if keys else None,
     }  # fmt: skip
     opened = load(model)
-    report = opened.evaluate(*_fitting(opened.evaluate, files), **_applying(opened, opened.evaluate, options))
+    report = opened.evaluate(*_fitting(opened.evaluate, files), **applying(opened, opened.evaluate, options))
     if as_json:
         put(json.dumps(report))
         return
     width = max(map(len, report)) + 2
     for name, value in report.items():
         put(f"{name:{width}}{value:.4f}" if isinstance(value, float) else f"{name:{width}}{value}")
-
-
-@app.command()
-@told
-def look(
-    model: Model,
-    text: Annotated[str, typer.Argument(help="What the model should look at; of an answerer, the question.")],
-    target: Annotated[str | None, typer.Option(help="Make a translator say this.")] = None,
-    story: Annotated[Path | None, typer.Option(help="What an answerer reads, one sentence a line.")] = None,
-    layer: Annotated[int | None, typer.Option(min=1, help="One layer; else the mean of all.")] = None,
-    head: Annotated[int | None, typer.Option(min=1, help="One head; else the mean of all.")] = None,
-    to: Annotated[Path | None, typer.Option(help="Write a picture (.svg) instead of printing.")] = None,
-) -> None:
-    """Show what the model looks at."""
-    from regard.errors import ConfigError
-    from regard.files import write_whole
-    from regard.run import load
-    from regard.text.stories import read_sentences
-
-    if to and to.suffix != ".svg":
-        raise ConfigError(f"--to {to} does not end in .svg, the one kind of picture there is")
-    opened = load(model)
-    options = {"target": target, "story": read_sentences(story) if story else None}
-    seen = opened.look(text, **_applying(opened, opened.look, options))
-    if to:
-        write_whole(to, seen.to_svg(layer, head))
-        say(f"Wrote {to}")
-    else:
-        put(seen.to_text(layer, head))
 
 
 @app.command()
@@ -292,16 +267,6 @@ def _open(folder: Path, task: str, engine: str | None = None, precision: str | N
     if opened.about["task"] != task:
         raise ConfigError(f"{folder} is a model to {opened.about['task']}; use regard {opened.about['task']}")
     return opened
-
-
-def _applying(opened: Any, method: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given; one this kind of model has not is an error."""
-    from regard.errors import ConfigError
-
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given.keys() - inspect.signature(method).parameters.keys():
-        raise ConfigError(f"--{name} is not for a model to {opened.about['task']}")
-    return given
 
 
 def _fitting(method: Any, files: list[Path]) -> list[Path]:

@@ -16,7 +16,6 @@ from regard.text.stories import write_stories
 Say = Callable[[str], None]
 
 TRAIN, VALID, TEST = 60_000, 100, 500
-LOOK_LAYER = 2  # the last one of this small model: where the next word is decided
 TRANSLATE = {
     "size": "tiny",
     "stop": {"steps": 1900},
@@ -72,11 +71,9 @@ def _show_translations(direction: str, model: Path, seconds: float, put: Say) ->
     crossing = max(test, key=_crossings)
     put("")
     put(f"What it looks at: {crossing.source} (rows: the translation; columns: the source; darker: looked at more)")
-    seen = translator.look(crossing.source)
-    put(seen.to_text(layer=LOOK_LAYER))
-    write_whole(model.parent / "look.svg", seen.to_svg(layer=LOOK_LAYER))
-    put("")
-    put(f"The same as a picture: {model.parent / 'look.svg'}")
+    seen = translator.look(crossing.source, why=True)
+    put(seen.to_text(head="alignment", words=True))
+    _show_page(seen, model.parent, put)
     put(f'Go on: echo "{test[0].source}" | regard translate {model}')
 
 
@@ -93,8 +90,9 @@ def show_write(direction: str, to: Path, put: Say, say: Say) -> None:
     put(f"Held-out files after {finished.seconds:.0f} s of training: {scores['bits_per_byte']:.3f} bits per byte, "
         f"perplexity {scores['perplexity']:.1f} per token ({scores['signature']})")  # fmt: skip
     put("")
-    put(PROMPT + writer(PROMPT, tokens=150, temperature=0.7, top_p=0.9, seed=1))
-    put("")
+    text = PROMPT + writer(PROMPT, tokens=150, temperature=0.7, top_p=0.9, seed=1)
+    put(text)
+    _show_page(writer.look(text, why=True), to, put)
     put(f'Go on: regard write {to / "write"} "class Reader:"')
 
 
@@ -114,6 +112,7 @@ def show_fill(direction: str, to: Path, put: Say, say: Say) -> None:
         put(f"  {text}\n    -> {filled.text}")
         for gap in filled.gaps:
             put("       " + ", ".join(f"{one.text} {one.probability:.0%}" for one in gap))
+    _show_page(filler.look(GAPS[-1], why=True), to, put)
     put(f'Go on: regard fill {to / "fill"} "{GAPS[0]}"')
 
 
@@ -134,11 +133,17 @@ def show_answer(direction: str, to: Path, put: Say, say: Say) -> None:
     put("\n".join([*TALE, QUESTION]))
     put(describe_answer(answerer.answer(TALE, QUESTION)))
     tale = _write(to, "tale.txt", TALE)
-    put("")
+    _show_page(answerer.look(QUESTION, TALE, why=True), to, put)
     put(f'Go on: regard answer {to / "answer"} {tale} "{QUESTION}"')
 
 
 DEMOS = {"translate": show_translate, "write": show_write, "fill": show_fill, "answer": show_answer}
+
+
+def _show_page(seen: Any, folder: Path, put: Say) -> None:
+    seen.save(folder / "look.html")
+    put("")
+    put(f"What it looked at, layer by layer and head by head: {folder / 'look.html'} (open it in a browser)")
 
 
 def _write(to: Path, name: str, lines: Iterable[str]) -> Path:

@@ -1,10 +1,12 @@
 """Words of the command line to settings."""
 
+import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 Columns = Annotated[str, typer.Option(help="Columns of a .tsv file: source,target, counted from 1.")]
 Keys = Annotated[str | None, typer.Option(help="Keys of a .jsonl file: source,target.")]
 
@@ -39,3 +41,13 @@ def _given(flags: dict[str, Any]) -> dict[str, Any]:
     """Only what is not None, all the way down."""
     nested = {name: _given(value) if isinstance(value, dict) else value for name, value in flags.items()}
     return {name: value for name, value in nested.items() if value is not None and value != {}}
+
+
+def applying(opened: Any, method: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given; one this kind of model has not is an error."""
+    from regard.errors import ConfigError
+
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given.keys() - inspect.signature(method).parameters.keys():
+        raise ConfigError(f"--{name} is not for a model to {opened.about['task']}")
+    return given

@@ -127,7 +127,7 @@ class FastTranslator:
             total = score * len(pieces) ** search.length_penalty  # it tells them divided
             is_finished = bool(pieces) and self._ids[pieces[-1]] == self._end
             ids = [self._ids[piece] for piece in (pieces[:-1] if is_finished else pieces)]
-            looks = result.attention[number][1:] if search.with_looks else []
+            looks = result.attention[number] if search.with_looks else []
             found.append(Hypothesis(ids, total, is_finished, looks))
         return found
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from regard.data.tokens import EncodedPairs
 
 ROUNDS = 5  # of counting; after so many the order of the likely ones no longer changes much
+RARE = 1e-3  # chances below are not kept
 MOST_LINKS = 8_000_000  # pairs of tokens that are counted; of a larger text, pairs of sentences are taken at intervals
 
 
@@ -39,6 +40,15 @@ class Lexicon:
             if len(listed) < count:
                 listed.append(target)
         return found
+
+    def pack(self) -> bytes:
+        """As it is kept in a model's folder, without what is hardly ever so."""
+        from safetensors.torch import save
+
+        is_kept = self.chances >= RARE
+        keys, chances = self.keys[is_kept], self.chances[is_kept]
+        sources, targets = (keys // self.vocab_size).int(), (keys % self.vocab_size).int()
+        return bytes(save({"sources": sources, "targets": targets, "chances": chances}))
 
 
 def learn_lexicon(pairs: EncodedPairs, vocab_size: int) -> Lexicon:

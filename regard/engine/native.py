@@ -126,7 +126,7 @@ class NativeTranslator:
         def work() -> list[list[Hypothesis]]:
             if not prefixes:
                 found = translate_ids(self._model, sources, limits, self._end, search)
-                return self._with_looks(sources, found) if search.with_looks else found
+                return self.watch(sources, found) if search.with_looks else found
             answers: list[list[Hypothesis]] = [[] for _ in sources]
             for prefix in {tuple(prefix) for prefix in prefixes}:  # rows that begin alike share their batches
                 rows = [row for row, one in enumerate(prefixes) if tuple(one) == prefix]
@@ -134,7 +134,7 @@ class NativeTranslator:
                 found = translate_ids(self._model, *parts, self._end, search, prefix=prefix)
                 for row, hypotheses in zip(rows, found, strict=True):
                     answers[row] = hypotheses
-            return self._with_looks(sources, answers) if search.with_looks else answers
+            return self.watch(sources, answers) if search.with_looks else answers
 
         return work
 
@@ -152,7 +152,7 @@ class NativeTranslator:
                 if wanted:
                     room = limits[row] + sum(map(len, wanted))
                     found = self._contain(sources[row], room, search, wanted)
-                    answers[row] = self._with_looks([sources[row]], [found])[0] if search.with_looks else found
+                    answers[row] = self.watch([sources[row]], [found])[0] if search.with_looks else found
             for row, found in zip(plain, wait(), strict=True):
                 answers[row] = found
             return answers
@@ -168,7 +168,7 @@ class NativeTranslator:
             return beam_with(step, start, self._end, limit, search, phrases)
 
     @torch.inference_mode()
-    def _with_looks(self, sources: Sequence[list[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+    def watch(self, sources: Sequence[list[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
         """The same, with where each token was read from: what was found is said once more, and watched."""
         from regard.look.record import record_attention
 
@@ -187,7 +187,7 @@ class NativeTranslator:
                 self._model(source, target)
             weights = recorded[f"{decoder}blocks.{layer}.cross_attention"][0][:, heads].mean(dim=1)  # (B, T, S)
             for (row, number), one, rows_seen in zip(rows, said, weights.tolist(), strict=True):
-                looks = [line[: len(sources[row])] for line in rows_seen[1 : len(one.ids) + one.is_finished]]
+                looks = [line[: len(sources[row])] for line in rows_seen[: len(one.ids) + one.is_finished]]
                 watched[row][number] = replace(one, looks=looks)
         return watched
 

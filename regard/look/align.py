@@ -1,12 +1,20 @@
 """From where each subword was read to which words belong together. Imports no torch; knows tokens and numbers.
 
-A decoder looks for a word of the source when that word is to be said, and again, more clearly, when it has just been
-said: so a token is aligned by the row of the step after it, the one that has it as its newest token.
+A decoder looks for a word of the source when that word is to be said, and some heads again, often more clearly, when
+it has just been said. Which moment, layer and heads tell best is chosen in `heads.py`. A lexicon corrects what was
+looked at: attention tells where a word may come from, the lexicon whether it is likely to.
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 
 Links = list[tuple[int, int]]  # (word of the source, word of the target), both from 0
+Map = Sequence[Sequence[float]]
+
+TRUST = 0.5  # power of a lexicon's chances: words alone, without their order, are to be trusted by half
+FAINT = 0.1  # a source word that no target word looked at most is linked to the one that looked so much at least
+NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 
 def words_of(tokens: Sequence[str]) -> list[int | None]:
@@ -26,21 +34,118 @@ def words_of(tokens: Sequence[str]) -> list[int | None]:
     return words
 
 
-def align_words(looks: Sequence[Sequence[float]], source_tokens: Sequence[str], target_tokens: Sequence[str]) -> Links:
-    """Which words belong together: of each token of the target, the one token of the source it looked at most.
+def align_words(
+    looks: Map, source_tokens: Sequence[str], target_tokens: Sequence[str], chances: Map | None = None
+) -> Links:
+    """Which words belong together: each target word with the source word it most likely comes from, and a source word
+    that is left with the target word that looked at it most, if that was not faint.
 
-    looks (T, S + 1): of each token, where the step after it looked; where that step was not taken, nothing is known.
-    The last column, the end of the source, is nothing to align with.
+    looks (T, S + 1): where each token was read; the last column, the end of the source, is nothing to align with. Of
+    tokens without a row nothing is known. chances (T, S): how likely each comes from each, by a lexicon.
     """
     sources, targets = words_of(source_tokens), words_of(target_tokens)
+    looked = _between_words(looks, chances, sources, targets)
     links = set()
-    for target, row in zip(targets, looks, strict=False):
-        source = sources[max(range(len(sources)), key=row.__getitem__)] if sources else None
-        if source is not None and target is not None:
-            links.add((source, target))
+    for target, row in looked.items():
+        best = max(range(len(row)), key=row.__getitem__)
+        if row[best] > 0:
+            links.add((best, target))
+    linked = {source for source, _ in links}
+    for source in {word for word in sources if word is not None} - linked:
+        reader = max(looked, key=lambda target: looked[target][source], default=None)
+        if reader is not None and looked[reader][source] >= FAINT:
+            links.add((source, reader))
+    return sorted(links)
+
+
+def _between_words(
+    looks: Map, chances: Map | None, sources: Sequence[int | None], targets: Sequence[int | None]
+) -> dict[int, list[float]]:
+    """Of each target word: how likely each source word is where it comes from, the mean of its tokens."""
+    count = 1 + max((word for word in sources if word is not None), default=-1)
+    totals: dict[int, list[float]] = {}
+    sizes: dict[int, int] = {}
+    for place, (target, row) in enumerate(zip(targets, looks, strict=False)):
+        if target is None or not count:
+            continue
+        found = [0.0] * count
+        for source, word in enumerate(sources):
+            if word is not None:
+                found[word] += row[source] * (chances[place][source] ** TRUST if chances else 1.0)
+        whole = sum(found) or 1.0
+        total = totals.setdefault(target, [0.0] * count)
+        totals[target] = [before + new / whole for before, new in zip(total, found, strict=True)]
+        sizes[target] = sizes.get(target, 0) + 1
+    return {target: [value / sizes[target] for value in row] for target, row in totals.items()}
+
+
+def symmetrise(forward: Links, backward: Links) -> Links:
+    """One alignment from those of both directions, both as (source, target): their common links, then neighbours of
+    those that either has and that link a word not linked yet, then what links two such words (grow-diag-final-and,
+    Koehn et al. 2003).
+    """
+    union = set(forward) | set(backward)
+    links = set(forward) & set(backward)
+    sources, targets = {source for source, _ in links}, {target for _, target in links}
+    is_growing = True
+    while is_growing:
+        is_growing = False
+        for source, target in sorted(links):
+            for down, right in NEIGHBOURS:
+                new = source + down, target + right
+                if new in union - links and (new[0] not in sources or new[1] not in targets):
+                    links.add(new)
+                    sources.add(new[0])
+                    targets.add(new[1])
+                    is_growing = True
+    for side in (forward, backward):
+        for source, target in sorted(side):
+            if source not in sources and target not in targets:
+                links.add((source, target))
+                sources.add(source)
+                targets.add(target)
     return sorted(links)
 
 
 def to_pharaoh(links: Links) -> str:
     """As in `0-0 1-2`."""
     return " ".join(f"{source}-{target}" for source, target in links)
+
+
+def read_pharaoh(line: str) -> tuple[Links, Links]:
+    """The sure links of a line, and all of them: `0-0` is sure, `1?2` and `1p2` are possible. Raises ValueError."""
+    sure: Links = []
+    every: Links = []
+    for word in line.split():
+        mark = next((mark for mark in "-?p" if mark in word), "-")
+        source, _, target = word.partition(mark)
+        link = (int(source), int(target))
+        every.append(link)
+        if mark == "-":
+            sure.append(link)
+    return sure, every
+
+
+class Agreement:
+    """How far alignments agree with gold ones: sure links should be found, and nothing but possible ones."""
+
+    def __init__(self) -> None:
+        self._found = self._sure = self._found_sure = self._found_possible = 0
+
+    def add(self, found: Links, sure: Links, possible: Links) -> None:
+        """Counts one pair of sentences; sure links are possible too."""
+        links, certain = set(found), set(sure)
+        self._found += len(links)
+        self._sure += len(certain)
+        self._found_sure += len(links & certain)
+        self._found_possible += len(links & (certain | set(possible)))
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Alignment error rate, precision and recall (Och and Ney 2003)."""
+        there = self._found + self._sure
+        return {
+            "aer": 1 - (self._found_sure + self._found_possible) / there if there else 0.0,
+            "precision": self._found_possible / self._found if self._found else 0.0,
+            "recall": self._found_sure / self._sure if self._sure else 0.0,
+        }

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from regard.config import ModelConfig, RunConfig, Settings, merge
 from regard.errors import ConfigError, CorpusError
 from regard.folder import Content
+from regard.look.chances import FILE as LEXICON
 from regard.tasks.held_out import HeldOutPairs, real_loss
 from regard.tasks.table import choose, count_words
 from regard.tasks.task import (
@@ -247,7 +248,7 @@ def extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Pair], toke
     alignment = choose_heads(model, list(zip(sources, targets, strict=True)), lexicon)  # type: ignore[arg-type]
     always = [number for number in tokenizer.marks if number != tokenizer.pad_id]
     shortlist = make_shortlist(lexicon, pairs, tokenizer.pieces[:-1], always)
-    return Extras({"alignment": alignment}, {SHORTLIST: shortlist})
+    return Extras({"alignment": alignment}, {SHORTLIST: shortlist, LEXICON: lexicon.pack()})
 
 
 TRANSLATE = Task(

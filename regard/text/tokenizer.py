@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tokenizers import Tokenizer as Pieces
-from tokenizers import decoders, pre_tokenizers
+from tokenizers import decoders, models, pre_tokenizers
 
 from regard.errors import ConfigError, FolderError
 
@@ -149,7 +149,11 @@ class Tokenizer:
 
     def _show(self, number: int) -> str:
         piece = self._pieces.id_to_token(number) or ""
-        if number in self.special_ids or not self._has_bytes:
+        if number in self.special_ids:
+            return piece
+        if isinstance(self._pieces.model, models.WordPiece):
+            return piece.removeprefix("##") if piece.startswith("##") else f" {piece}"
+        if not self._has_bytes:
             return piece
         # One piece may be part of a character: it is shown as the replacement character.
         return str(decoders.ByteLevel().decode([piece]))

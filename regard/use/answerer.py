@@ -94,18 +94,27 @@ class Answerer(Trained):
         report["unknown_words"] = len(unknown)
         return report
 
-    def look(self, text: str, story: str | Sequence[str] = ()) -> Seen:
-        """What each hop looks at when the question `text` is asked about a story."""
-        import torch
+    def look(self, text: str, story: str | Sequence[str] = (), *, why: bool = False) -> Seen:
+        """What each hop looks at when the question `text` is asked about a story.
 
-        from regard.look.seen import Kind, Seen
+        why: also how much less likely the answer is without each sentence.
+        """
+        from regard.use.looking import look_at_answer
 
         if not story:
             raise ConfigError("there is no story to look at; give it with --story FILE, one sentence a line")
-        answer = self.answer(story, text)
-        rows = [f"hop {number}" for number in range(1, len(answer.hops) + 1)]
-        weights = torch.tensor(answer.hops)[None, None]  # (1, 1, hops, M)
-        return Seen({"hops": Kind(rows, answer.sentences, weights)})
+        return look_at_answer(self, text, story, why)
+
+    def chances(self, story: str | Sequence[str], question: str) -> list[tuple[str, float]]:
+        """Every answer there is, likeliest first."""
+        import torch
+
+        encoded = encode_stories([self._newest(_tell(story, question))], self.tokenizer)
+        (batch,) = story_batches(encoded, self.tokenizer.pad_id)
+        with torch.inference_mode():
+            here = batch.to(self.device)
+            found = self.model(here.sentences, here.ages, here.questions)[0][0].softmax(dim=-1).sort(descending=True)
+        return list(zip(self.tokenizer.tokens(found.indices.tolist()), found.values.tolist(), strict=True))
 
     def _newest(self, story: Story) -> Story:
         cut = max(0, len(story.sentences) - most_sentences(self.model.config))

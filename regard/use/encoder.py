@@ -75,9 +75,9 @@ class Encoder(Trained):
 
     def look(self, text: str) -> Seen:
         """What each token of a text looks at."""
-        from regard.look.record import look_at_text
+        from regard.use.looking import look_at_reader
 
-        return look_at_text(self.model, self.tokenizer, self.tokenizer.encode(text))
+        return look_at_reader(self, text, self.tokenizer.encode(text))
 
     def _pool(self, hidden: Tensor, is_real: Tensor) -> Tensor:
         """hidden (B, T, D), is_real (B, T) -> (B, D)"""

@@ -111,8 +111,13 @@ class Filler(Trained):
             "signature": f"{share:.0%} hidden, {way}80/10/10, seed 0",
         }
 
-    def look(self, text: str) -> Seen:
-        """What each token of a text looks at; it may hold gaps."""
-        from regard.look.record import look_at_text
+    def look(self, text: str, *, why: bool = False) -> Seen:
+        """What each token of a text looks at, and what would fill its gaps.
 
-        return look_at_text(self.model, self.tokenizer, self.encode(text))
+        why: also what each word and each head is worth for the gaps, which takes a forward for each.
+        """
+        from regard.use.looking import look_at_gaps
+
+        ids = self.encode(text)
+        gaps = [place for place, number in enumerate(ids) if number == self.tokenizer.mask_id]
+        return look_at_gaps(self, text, ids, gaps, why)

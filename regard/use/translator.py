@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -15,13 +15,15 @@ from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.generate.runaway import without_runaway
 from regard.generate.settings import Search
-from regard.look.align import Links, align_words
+from regard.look.align import Links
 from regard.text.corpus import PairFiles, read_pairs
 from regard.text.score import compare_translations, score_translations
 from regard.text.segments import split_to_fit
 from regard.text.terms import Terms, terms_in
 from regard.text.tokenizer import Tokenizer
+from regard.use.aligner import Aligner, align_pairs, score_alignment
 from regard.use.trained import Running, Trained, read_network, read_pair, refuse_below_one
+from regard.use.translation import Translation, join
 
 if TYPE_CHECKING:
     from torch import nn
@@ -36,30 +38,6 @@ if TYPE_CHECKING:
 WINDOW = 2048  # lines that are sorted and batched together
 AHEAD = 1  # windows that are being translated while one is waited for
 SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
-WITHOUT_SPACES = {"zh", "ja", "th", "lo", "km", "my"}  # languages whose sentences are joined without a space
-
-
-@dataclass(frozen=True)
-class Translation:
-    """A translation and how sure the model was of it."""
-
-    text: str
-    score: float  # sum of log-probabilities, the end included; not a number if nobody wanted it
-    tokens: list[str]
-    source_tokens: list[str]
-    alignment: Links = field(default_factory=list)  # (word of the source, word of the text), if somebody asked
-    notes: list[str] = field(default_factory=list)  # what had to be done to it: split, stopped
-    alternatives: list[Translation] = field(default_factory=list)  # the next best, best first
-
-    @property
-    def words(self) -> list[str]:
-        """The text as its alignment counts it."""
-        return self.text.split()
-
-    @property
-    def source_words(self) -> list[str]:
-        """What was translated, as the alignment counts it."""
-        return "".join(self.source_tokens).split()
 
 
 class Translator(Trained):
@@ -178,9 +156,18 @@ class Translator(Trained):
         against: Translator | None = None,
         tokenize: str = "13a",
         beam: int = BEAM,
+        gold: str | Path | None = None,
+        reverse: Translator | None = None,
     ) -> dict[str, float | str | int]:
-        """BLEU and chrF on pairs from files; and whether another translator differs by chance."""
-        pairs, left_out = read_pairs(PairFiles.of(source, target, columns, keys))
+        """BLEU and chrF on pairs from files; and whether another translator differs by chance.
+
+        gold: a file of links, one line a pair; then AER, precision and recall too, of alignments that are made with
+        those of a translator the other way round if `reverse` is given.
+        """
+        if reverse is not None and gold is None:
+            raise ConfigError("reverse is for alignments; give gold links with it")
+        files = PairFiles.of(source, target, columns, keys)
+        pairs, left_out = read_pairs(files)
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         texts = self(sources, beam=beam)
         report: dict[str, float | str | int] = dict(vars(score_translations(texts, references, tokenize)))
@@ -192,18 +179,30 @@ class Translator(Trained):
                 "p_value": comparison.p_value,
                 "comparison": comparison.signature,
             }
-        return report
+        return report | (score_alignment(self, files, gold, reverse) if gold is not None else {})
 
-    def look(self, text: str, target: str | None = None) -> Seen:
-        """What the model looks at while it translates a text, or while it is made to say `target`."""
-        from regard.look.record import look_at_pair
+    def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
+        """Which words of given translations belong together: (word of the source, word of the target), from 0."""
+        return align_pairs(self, sources, targets)
 
-        return look_at_pair(self.model, self.tokenizer, text, self(text) if target is None else target)
+    def look(self, text: str, target: str | None = None, *, why: bool = False, beam: int = BEAM) -> Seen:
+        """What the model looks at while it translates a text, or while it is made to say `target`.
+
+        why: also what each source word and each head is worth, which takes a forward for each.
+        """
+        from regard.use.looking import look_at_pair
+
+        refuse_below_one(beam=beam)
+        return look_at_pair(self, text, target, Search(beam), why)
+
+    def run(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> list[list[Hypothesis]]:
+        """What the engine finds for sources as ids."""
+        return (self._fast or self.native).begin(sources, limits, search)()
 
     def _begin(
         self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
     ) -> Begun:
-        parts, flat, sources = self._encode(lines)
+        parts, flat, sources = self.split(lines)
         limits = [(max_length or default_limit(len(source))) + len(forced) for source in sources]
         prefixes = [forced if number == 0 else [] for count in parts for number in range(count)]
         engine = self._fast or self.native
@@ -223,10 +222,15 @@ class Translator(Trained):
         """The torch engine, whichever runs by default."""
         from regard.engine.native import NativeTranslator
 
-        return NativeTranslator(self.model, self.tokenizer.end_id, self._alignment)
+        return NativeTranslator(self.model, self.tokenizer.end_id, self.alignment_heads)
+
+    @cached_property
+    def aligner(self) -> Aligner:
+        """What tells alignments from looks."""
+        return Aligner(self._folder, self.tokenizer)
 
     @property
-    def _alignment(self) -> dict[str, Any]:
+    def alignment_heads(self) -> dict[str, Any]:
         """The layer and the heads that tell where a token was read from; the middle of the decoder if nobody chose."""
         settings = self.model.config
         layers = settings.decoder_layers or settings.layers
@@ -241,7 +245,8 @@ class Translator(Trained):
         pieces = self.tokenizer.pieces
         places = max(self.model.config.max_positions, default_limit(self._longest))
         ctranslate2.save(ctranslate2.describe_translator(
-            self.model.config, self.model.state_dict(), pieces, pieces[self.tokenizer.end_id], places, self._alignment
+            self.model.config, self.model.state_dict(), pieces, pieces[self.tokenizer.end_id], places,
+            self.alignment_heads,
         ), to)  # fmt: skip
         return {"places": places}
 
@@ -250,7 +255,7 @@ class Translator(Trained):
         """Most tokens of a source that is translated in one."""
         return max(SHORTEST_LIMIT, int(self.about.get("data", {}).get("longest_source", 0)))
 
-    def _encode(self, lines: list[str]) -> tuple[list[int], list[str], list[list[int]]]:
+    def split(self, lines: list[str]) -> tuple[list[int], list[str], list[list[int]]]:
         """How many parts each line has, the parts, and their ids. A line longer than any the model has seen in training
         is split; a blank one has no part.
         """
@@ -278,7 +283,7 @@ class Translator(Trained):
                 notes.append("a runaway repetition was stopped" if len(ids) < len(hypothesis.ids)
                              else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
             tokens = self.tokenizer.tokens(ids)
-            links = align_words(hypothesis.looks, source_tokens, tokens) if hypothesis.looks else []
+            links = self.aligner.align(source, replace(hypothesis, ids=ids)) if hypothesis.looks else []
             answers.append(
                 Translation(self.tokenizer.decode(ids), hypothesis.score, tokens, source_tokens, links, notes)
             )
@@ -288,25 +293,3 @@ class Translator(Trained):
     def _setting(self, name: str) -> str | None:
         value = self.about.get("settings", {}).get(name)
         return value if isinstance(value, str) else None
-
-
-def join(parts: list[Translation], language: str | None) -> Translation:
-    """One translation of a line from those of its parts."""
-    if len(parts) == 1:
-        return parts[0]
-    blank = "" if (language or "")[:2] in WITHOUT_SPACES else " "
-    links: Links = []
-    for number, part in enumerate(parts):
-        before, said = (sum(len(getattr(one, side)) for one in parts[:number]) for side in ("source_words", "words"))
-        links += [(source + before, target + said) for source, target in part.alignment]
-    notes = (
-        [f"the line is longer than any the model has seen; it was translated in {len(parts)} parts"] if parts else []
-    )
-    return Translation(
-        text=blank.join(part.text for part in parts),
-        score=sum(part.score for part in parts),
-        tokens=[token for part in parts for token in part.tokens],
-        source_tokens=[token for part in parts for token in part.source_tokens],
-        alignment=links,
-        notes=notes + [note for part in parts for note in part.notes],
-    )

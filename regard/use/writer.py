@@ -132,12 +132,15 @@ class Writer(Trained):
             "signature": f"window {window}, stride {stride}, ends of documents counted",
         }
 
-    def look(self, text: str) -> Seen:
-        """What each token of a text looks at."""
-        from regard.look.record import look_at_text
+    def look(self, text: str, *, why: bool = False) -> Seen:
+        """What each token of a text looks at, and how likely it was. Of a longer text than it sees, the beginning.
+
+        why: also what each word before and each head is worth, which takes a forward for each.
+        """
+        from regard.use.looking import look_at_text
 
         ids = [self.tokenizer.begin_id, *self.tokenizer.encode_part(text)][: self.model.config.max_positions]
-        return look_at_text(self.model, self.tokenizer, ids)
+        return look_at_text(self, "write", text, ids, why)
 
     def _ids(self, prompt: str, sampling: Sampling, seed: int) -> Iterator[int]:
         """Ids until the end of the text."""

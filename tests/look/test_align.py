@@ -1,12 +1,18 @@
 """Which words belong together: counted by spaces, read from the step after a token, the best head chosen."""
 
+import subprocess
+import sys
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import regard
 from regard.data.tokens import EncodedPairs, TokenLists
 from regard.engine.lexicon import learn_lexicon
 from regard.interop.ctranslate2 import _bring_forward
-from regard.look.align import align_words, to_pharaoh, words_of
+from regard.look.align import Agreement, align_words, read_pharaoh, symmetrise, to_pharaoh, words_of
+from regard.look.chances import FILE, Chances
 from regard.look.heads import choose_heads
 from regard.model.transformer import EncoderDecoder
 
@@ -24,29 +30,103 @@ def test_tokens_are_counted_to_the_words_of_the_text_they_make(tokens):
     assert found == sorted(found) and (not words or found[-1] <= len(words) - 1)
 
 
-def test_a_token_is_aligned_by_the_step_after_it_and_words_by_their_tokens():
-    source, target = [" a", " red", " ho", "use"], [" ein", " ro", "tes", " Haus"]
-    looks = [
-        [0.9, 0.0, 0.1, 0.0, 0.0],  # after "ein"
-        [0.0, 0.8, 0.2, 0.0, 0.0],  # after "ro"
-        [0.0, 0.7, 0.1, 0.2, 0.0],  # after "tes"
-        [0.0, 0.1, 0.1, 0.3, 0.5],  # after "Haus": the end is nothing to align with
-    ]
-    assert to_pharaoh(align_words(looks, source, target)) == "0-0 1-1 2-2"
+SOURCE, TARGET = [" a", " red", " ho", "use"], [" ein", " ro", "tes", " Haus"]
+LOOKS = [
+    [0.9, 0.0, 0.1, 0.0, 0.0],
+    [0.0, 0.8, 0.2, 0.0, 0.0],
+    [0.0, 0.7, 0.1, 0.2, 0.0],
+    [0.0, 0.1, 0.1, 0.3, 0.5],  # the end is nothing to align with
+]
 
 
-def test_the_chosen_heads_are_the_ones_that_find_most(translator, pairs):
+def test_words_are_aligned_by_what_their_tokens_looked_at():
+    assert to_pharaoh(align_words(LOOKS, SOURCE, TARGET)) == "0-0 1-1 2-2"
+    assert align_words(LOOKS[:3], SOURCE, TARGET) == [(0, 0), (1, 1), (2, 1)]  # of "Haus" nothing is known
+    assert align_words([], SOURCE, TARGET) == align_words(LOOKS, [], TARGET) == []
+
+
+def test_a_source_word_that_is_left_goes_to_whoever_looked_at_it_unless_that_was_faint():
+    source, target = [" want", " to", " go"], [" veut", " aller"]
+    assert align_words([[0.7, 0.3, 0.0, 0.0], [0.0, 0.05, 0.95, 0.0]], source, target) == [(0, 0), (1, 0), (2, 1)]
+    assert align_words([[0.97, 0.03, 0.0, 0.0], [0.0, 0.05, 0.95, 0.0]], source, target) == [(0, 0), (2, 1)]
+
+
+def test_a_lexicon_corrects_what_was_looked_at():
+    source, target, looks = [" a", " b"], [" x"], [[0.6, 0.4, 0.0]]
+    assert align_words(looks, source, target, [[0.9, 0.9]]) == align_words(looks, source, target)
+    assert (1, 0) in align_words(looks, source, target, [[1e-6, 0.9]])
+    assert (0, 0) not in align_words(looks, source, target, [[1e-6, 0.9]])
+
+
+LINKS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=15, unique=True)
+
+
+@given(LINKS, LINKS)
+def test_symmetrised_links_are_between_what_both_and_what_either_has(forward, backward):
+    found = set(symmetrise(forward, backward))
+    assert set(forward) & set(backward) <= found <= set(forward) | set(backward)
+    assert symmetrise(forward, forward) == sorted(forward)
+
+
+def test_links_grow_from_the_common_ones_to_neighbours_and_to_words_left_alone():
+    forward, backward = [(0, 0), (1, 1), (2, 1), (5, 5)], [(0, 0), (1, 1), (1, 2), (4, 5)]
+    assert symmetrise(forward, backward) == [(0, 0), (1, 1), (1, 2), (2, 1), (5, 5)]
+
+
+@given(LINKS)
+def test_links_are_written_and_read_again(links):
+    sure, every = read_pharaoh(to_pharaoh(sorted(links)))
+    assert sure == every == sorted(links)
+
+
+def test_gold_links_are_sure_or_possible():
+    assert read_pharaoh("0-0 1?2 2p1") == ([(0, 0)], [(0, 0), (1, 2), (2, 1)])
+    agreement = Agreement()
+    agreement.add([(0, 0), (1, 2), (3, 3)], *read_pharaoh("0-0 1?2 2-2"))
+    assert agreement.scores == {"aer": 1 - (1 + 2) / (3 + 2), "precision": 2 / 3, "recall": 1 / 2}
+
+
+def test_the_chosen_heads_make_the_target_likeliest(translator, pairs):
     sides = [translator.tokenizer.encode_all(pairs[side].read_text().splitlines()) for side in ("source", "target")]
     lexicon = learn_lexicon(EncodedPairs(*map(TokenLists.of, sides)), translator.tokenizer.vocab_size)
     examples = list(zip(*sides, strict=True))[:40]
     chosen = choose_heads(translator.model, examples, lexicon)
-    assert translator.about["alignment"].keys() == chosen.keys() and 0 < chosen["found"] < 1
-    blind = choose_heads(translator.model, [(source, target[:1]) for source, target in examples], lexicon)
-    assert blind["found"] == 0  # nothing was said, so nothing can be found
-
+    assert translator.about["alignment"].keys() == chosen.keys() and chosen["likelihood"] < 0
     other = EncoderDecoder(translator.model.config, translator.model.pad_id)  # the same with its heads in another order
     weights, order = translator.model.state_dict(), [2, 0, 3, 1]
     _bring_forward(weights, f"decoder.blocks.{chosen['layer']}.cross_attention.", order, 4)
     other.load_state_dict(weights)
     again = choose_heads(other, examples, lexicon)
     assert [order[head] for head in again["heads"]] == chosen["heads"] and again["layer"] == chosen["layer"]
+    assert again["is_after"] == chosen["is_after"]
+
+
+def test_a_lexicon_is_kept_and_read_without_torch(translator, folder):
+    kept = Chances.read(folder / FILE)
+    ids = translator.tokenizer.encode("The dog sleeps.")[:-1]
+    rows = kept.of(ids, ids)
+    assert len(rows) == len(ids) and all(0 < chance <= 1 for row in rows for chance in row)
+    code = (
+        "import sys; from regard.look.chances import Chances; Chances.read(sys.argv[1]); print('torch' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code, folder / FILE], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "False"
+
+
+def test_given_translations_are_aligned_and_scored_against_gold(translator, pairs, tmp_path):
+    sources, targets = (pairs[side].read_text().splitlines()[:6] for side in ("source", "target"))
+    found = translator.align(sources, targets)
+    for links, source, target in zip(found, sources, targets, strict=True):
+        assert links and all(s < len(source.split()) and t < len(target.split()) for s, t in links)
+    for name, lines in (("a.en", sources), ("a.fr", targets), ("gold", [to_pharaoh(links) for links in found])):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    report = translator.evaluate(tmp_path / "a.en", tmp_path / "a.fr", gold=tmp_path / "gold")
+    assert report["aer"] == 0 and report["precision"] == report["recall"] == 1 and report["aligned_pairs"] == 6
+    (tmp_path / "gold").write_text("0-0\nx\n" * 3)
+    with pytest.raises(regard.CorpusError, match="line 2: 'x' is not links"):
+        translator.evaluate(tmp_path / "a.en", tmp_path / "a.fr", gold=tmp_path / "gold")
+    (tmp_path / "gold").write_text("0-0\n")
+    with pytest.raises(regard.CorpusError, match="has 1 lines of links"):
+        translator.evaluate(tmp_path / "a.en", tmp_path / "a.fr", gold=tmp_path / "gold")
+    with pytest.raises(regard.ConfigError, match="give gold links"):
+        translator.evaluate(tmp_path / "a.en", tmp_path / "a.fr", reverse=translator)

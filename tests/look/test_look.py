@@ -1,5 +1,8 @@
 """What was looked at, in numbers and in pictures."""
 
+import dataclasses
+import json
+import math
 import re
 
 import pytest
@@ -7,6 +10,8 @@ import torch
 
 import regard
 from regard.look.draw import draw_svg, draw_terminal
+from regard.look.measure import find_sink, spread
+from regard.look.why import silence
 
 
 def test_looking_gives_all_layers_and_heads_and_does_not_change_the_translation(translator):
@@ -15,7 +20,7 @@ def test_looking_gives_all_layers_and_heads_and_does_not_change_the_translation(
     seen = translator.look(text)
     assert translator(text) == before
     layers, heads = 2, 4
-    said, read, cross = seen.kinds["cross"]
+    said, read, cross, _, _ = seen.kinds["cross"]
     assert seen.kinds["encoder"].weights.shape == (layers, heads, len(read), len(read))
     assert seen.kinds["decoder"].weights.shape == (layers, heads, len(said), len(said))
     assert cross.shape == (layers, heads, len(said), len(read))
@@ -57,3 +62,158 @@ def test_hostile_labels_are_shown_as_text():
     terminal = draw_terminal(weights, labels, labels)
     assert "\x1b" not in terminal
     assert len(terminal.splitlines()) == len("<script>alert(1)</script>") + 5
+
+
+def test_what_is_looked_at_is_what_the_engine_said_token_by_token(translator):
+    for beam in (1, 4):
+        found = translator.translate("The old dog sleeps in the garden.", beam=beam)
+        seen = translator.look("The old dog sleeps in the garden.", beam=beam)
+        assert seen.answer == found.text and seen.kinds["cross"].rows == [*found.tokens, "</s>"]
+        logs = sum(math.log(said.probability) for said in seen.said)
+        assert logs == pytest.approx(found.score, abs=1e-3)
+        assert seen.alignment == translator.translate(seen.text, beam=beam, alignments=True).alignment
+
+
+def test_chances_are_those_of_the_model_and_the_last_layer_says_what_is_said(translator):
+    seen = translator.look("The dog sleeps.")
+    for place, said in enumerate(seen.said):
+        assert said.place == place and said.token == seen.kinds["cross"].rows[place]
+        chances = [chance for _, chance in said.alternatives]
+        assert chances == sorted(chances, reverse=True) and sum(chances) <= 1 + 1e-5
+        last = seen.lens[-1][place]
+        assert [token for token, _ in last] == [token for token, _ in said.alternatives[:3]]
+        assert [chance for _, chance in last] == pytest.approx(chances[:3], rel=1e-4)
+    assert len(seen.lens) == 3  # what goes in, and two layers
+
+
+def test_words_look_as_their_tokens_do(translator):
+    seen = translator.look("The grandmother sleeps.", target="La grand-mère dort.")
+    kind = seen.kinds["cross"]
+    rows, columns = seen.labels("cross", words=True)
+    assert rows == ["La", "grand-mère", "dort.", "</s>"] and columns == ["The", "grandmother", "sleeps.", "</s>"]
+    tokens, words = (torch.tensor(seen.map("cross", 1, 1, words=by)) for by in (False, True))
+    assert torch.allclose(words.sum(1), torch.ones(4), atol=1e-5)
+    mine = [place for place, word in enumerate(kind.row_words) if word == 1]
+    theirs = [place for place, word in enumerate(kind.column_words) if word == 1]
+    assert words[1, 1] == pytest.approx(float(tokens[mine][:, theirs].sum(1).mean()), abs=1e-6)
+
+
+def test_a_head_that_is_silenced_says_nothing_and_then_speaks_again(translator):
+    model = translator.model
+    ids = torch.tensor([translator.tokenizer.encode("The dog sleeps.")])
+    target = torch.tensor([[model.start_id, 5, 6]])
+    with torch.inference_mode():
+        before = model(ids, target)
+        with silence(model, "decoder.blocks.1.cross_attention", 2):
+            muted = model(ids, target)
+        weights = model.state_dict()
+        name = "decoder.blocks.1.cross_attention.output.weight"
+        kept = weights[name].clone()
+        width = model.config.width // 4
+        weights[name][:, 2 * width : 3 * width] = 0  # the same by hand: its columns of the output bring nothing
+        by_hand = model(ids, target)
+        weights[name].copy_(kept)
+        assert torch.equal(model(ids, target), before)
+    assert not torch.allclose(muted, before) and torch.allclose(muted, by_hand, atol=1e-6)
+
+
+def test_leaving_a_word_out_costs_what_scoring_without_it_says(translator):
+    text, target = "The old dog sleeps.", "Le vieux chien dort."
+    seen = translator.look(text, target=target, why=True)
+    without = translator.look("The dog sleeps.", target=target)
+    place = seen.kinds["cross"].columns.index(" old")
+    for row, (said, other) in enumerate(zip(seen.said, without.said, strict=True)):
+        lost = math.log(said.probability) - math.log(other.probability)
+        assert seen.why.left_out[row][place] == pytest.approx(lost, abs=1e-3)
+    heads = {(off.kind, off.layer, off.head) for off in seen.why.off}
+    assert heads == {
+        (kind, layer, h) for kind in ("cross", "encoder", "decoder") for layer in (1, 2) for h in (1, 2, 3, 4)
+    }
+    off = seen.why.off[0]
+    assert off.loss == pytest.approx(sum(
+        math.log(said.probability) - math.log(chance) for said, chance in zip(seen.said, off.probabilities, strict=True)
+    ) / len(seen.said), abs=1e-4)  # fmt: skip
+
+
+def test_the_gradient_is_the_slope_of_the_answer(translator):
+    seen = translator.look("The dog sleeps.", why=True)
+    model, tokenizer = translator.model, translator.tokenizer
+    ids = tokenizer.encode("The dog sleeps.")
+    start = torch.tensor([[model.start_id, *tokenizer.encode(seen.answer)[:-1]]])
+    label, step, place = tokenizer.encode(seen.answer)[0], 1e-3, 1
+    vector = model.embedding.table(torch.tensor([ids]))
+
+    def chance(scale):
+        moved = vector.clone()
+        moved[0, place] *= 1 + scale
+        calls = iter([moved])
+        hook = model.embedding.table.register_forward_hook(lambda *_: next(calls, None))
+        try:
+            with torch.inference_mode():
+                return float(model.logits(model(torch.tensor([ids]), start))[0, 0].double().log_softmax(-1)[label])
+        finally:
+            hook.remove()
+
+    slope = (chance(step) - chance(-step)) / (2 * step)
+    assert seen.why.gradient[0][place] == pytest.approx(slope, rel=0.05, abs=2e-4)
+
+
+def test_writers_fillers_and_answerers_tell_chances_and_reasons_too(writer_folder, filler_folder, answerer_folder):
+    writer = regard.load(writer_folder).look("The old dog.", why=True)
+    rows = writer.kinds["text"].rows
+    assert [said.token for said in writer.said] == rows[1:] and len(writer.why.left_out) == len(rows) - 1
+    assert all(cost == pytest.approx(0, abs=1e-5) for cost in writer.why.left_out[0][2:])  # the later is not seen
+    filler = regard.load(filler_folder)
+    seen = filler.look("The [MASK] dog [MASK].", why=True)
+    filled = filler.fill("The [MASK] dog [MASK].", top=8)
+    gaps = [place for place, token in enumerate(seen.kinds["text"].rows) if token == "[MASK]"]
+    assert [said.place for said in seen.said] == seen.why.rows == gaps and seen.answer == filled.text
+    for said, gap in zip(seen.said, filled.gaps, strict=True):
+        assert [token.strip() for token, _ in said.alternatives] == [one.text for one in gap]
+    answerer = regard.load(answerer_folder)
+    tale = ["Brian is a frog.", "Brian is yellow.", "Greg is a frog."]
+    seen = answerer.look("What color is Greg?", tale, why=True)
+    answer = answerer.answer(tale, "What color is Greg?")
+    assert seen.answer == answer.text
+    assert torch.allclose(torch.tensor(seen.map("hops")), torch.tensor(answer.hops))
+    without = dict(answerer.chances(tale[:1] + tale[2:], "What color is Greg?"))[answer.text]
+    assert seen.why.left_out[0][1] == pytest.approx(answer.probability - without, abs=1e-6)
+
+
+def test_rollout_mixes_layers_and_keeps_every_row_a_share(translator):
+    seen = translator.look("The old dog sleeps.")
+    for name in seen.kinds:
+        rows = seen.facts[name]["rollout"].sum(-1)
+        assert torch.allclose(rows, torch.ones(len(rows)), atol=1e-4)
+    weights = seen.kinds["encoder"].weights.mean(1)
+    eye = torch.eye(weights.shape[-1])
+    expected = (0.5 * weights[1] + 0.5 * eye) @ (0.5 * weights[0] + 0.5 * eye)
+    assert torch.allclose(seen.facts["encoder"]["rollout"], expected, atol=1e-6)
+
+
+def test_spread_and_sinks_are_told_apart():
+    even, stuck = torch.full((6, 8), 1 / 8), torch.zeros(6, 8)
+    stuck[:, 3] = 1
+    assert spread(torch.stack([even, stuck])[None]).tolist() == [[pytest.approx(1.0), pytest.approx(0.0)]]
+    assert find_sink(even) is None and find_sink(stuck) == 3 and find_sink(stuck[:2]) is None
+
+
+def test_what_was_seen_is_written_as_numbers_and_pictures(translator, tmp_path):
+    seen = translator.look("The dog sleeps.")
+    for ending in (".json", ".svg", ".html", ".png"):
+        seen.save(tmp_path / f"a{ending}")
+    told = json.loads((tmp_path / "a.json").read_text())
+    assert torch.allclose(torch.tensor(told["kinds"]["cross"]["weights"]), seen.kinds["cross"].weights, atol=1e-6)
+    assert told["answer"] == seen.answer and (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "srcdoc=" in seen._repr_html_()
+    with pytest.raises(regard.ConfigError, match=r"does not end in \.html"):
+        seen.save(tmp_path / "a.bmp")
+
+
+def test_what_cannot_be_looked_at_is_told(translator):
+    with pytest.raises(regard.ConfigError, match="is blank"):
+        translator.look("  ")
+    with pytest.raises(regard.ConfigError, match=r"translated in \d+ parts"):
+        translator.look("The old dog sleeps in the garden. " * 30)
+    with pytest.raises(regard.ConfigError, match="only a translator"):
+        dataclasses.replace(translator.look("The dog."), aligning=None).map("cross", head="alignment")

@@ -1,0 +1,67 @@
+"""`regard look`: what a model looked at, on the terminal or in a file."""
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from regard.cli.settings import Model, applying
+from regard.cli.told import put, say
+
+MOST = 96  # tokens up to which a page tells why without being asked: each word and each head takes a forward
+
+
+def look(
+    model: Model,
+    text: Annotated[list[str], typer.Argument(help="What the model should look at; of an answerer, the question.")],
+    target: Annotated[str | None, typer.Option(help="Make a translator say this.")] = None,
+    story: Annotated[Path | None, typer.Option(help="What an answerer reads, one sentence a line.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Which attention: cross, encoder, decoder, text, hops.")] = None,
+    layer: Annotated[int | None, typer.Option(min=1, help="One layer; else the mean of all.")] = None,
+    head: Annotated[int | None, typer.Option(min=1, help="One head; else the mean of all.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Of a translator; 4 if not given.")] = None,
+    why: Annotated[bool | None, typer.Option(help="What each word and head is worth; in pages of short texts.")] = None,
+    to: Annotated[Path | None, typer.Option(help="Write a page (.html), a picture (.svg, .png) or .json.")] = None,
+) -> None:
+    """Show what the model looks at."""
+    from regard.errors import ConfigError
+    from regard.look.seen import ENDINGS
+    from regard.run import load
+    from regard.text.stories import read_sentences
+
+    if to and to.suffix not in ENDINGS:
+        raise ConfigError(f"--to {to} does not end in one of {', '.join(ENDINGS)}")
+    opened = load(model)
+    if not hasattr(opened, "look"):
+        raise ConfigError(f"{model} is a part of a model, and says nothing by itself to look at")
+    given = " ".join(text)
+    if why is None and to and to.suffix in {".html", ".json"} and len(given.split()) <= MOST:
+        why = "why" in inspect.signature(opened.look).parameters or None
+    options = {"target": target, "story": read_sentences(story) if story else None, "beam": beam, "why": why or None}
+    seen = opened.look(given, **applying(opened, opened.look, options))
+    chosen: dict[str, Any] = {"kind": kind, "layer": layer, "head": head}
+    if seen.aligning and kind in {None, "cross"} and not (layer or head):
+        chosen |= {"head": "alignment", "words": True}
+    if to:
+        seen.save(to, **(chosen if to.suffix in {".svg", ".png"} else {}))
+        say(f"Wrote {to}")
+    else:
+        put(describe(seen))
+        put(seen.to_text(**chosen))
+
+
+def describe(seen: Any) -> str:
+    """What was said, in a few lines."""
+    lines = [seen.answer] if seen.answer else []
+    if seen.alignment:
+        sources, targets = seen.text.split(), seen.answer.split()
+        pairs = [f"{sources[s]}–{targets[t]}" for s, t in seen.alignment if s < len(sources) and t < len(targets)]
+        lines.append("aligned: " + ", ".join(pairs))
+    if seen.task in {"fill", "answer"}:
+        for said in seen.said:
+            lines.append(", ".join(f"{token.strip()} {chance:.0%}" for token, chance in said.alternatives[:5]))
+    if seen.task == "write" and seen.said:
+        most = sorted(seen.said, key=lambda one: one.probability)[:3]
+        lines.append("most surprising: " + ", ".join(f"{one.token.strip()} {one.probability:.1%}" for one in most))
+    return "\n".join([*lines, ""])

@@ -1,0 +1,157 @@
+"""What was seen as a file of its own: numbers (JSON), a page (HTML) that needs nothing else, a picture (PNG)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from regard import __version__
+from regard.errors import ConfigError
+from regard.look.why import agreement
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.look.seen import Seen
+
+STEPS = 65535  # of a weight between 0 and 1, in a page
+SCRIPTS = ("data", "colors", "text", "matrix", "lines", "overview", "said", "why", "story", "page")
+HEIGHT = 760  # of the frame in a notebook, in pixels
+
+
+def describe(seen: Seen) -> dict[str, Any]:
+    """Everything but the weights themselves."""
+    kinds = {
+        name: {
+            "rows": kind.rows,
+            "columns": kind.columns,
+            "row_words": kind.row_words,
+            "column_words": kind.column_words,
+            "layers": kind.weights.shape[0],
+            "heads": kind.weights.shape[1],
+            "entropy": _rounded(seen.facts[name]["entropy"]),
+            "sink": seen.facts[name]["sink"],
+        }
+        for name, kind in seen.kinds.items()
+    }
+    return {
+        "regard": __version__,
+        "task": seen.task,
+        "text": seen.text,
+        "answer": seen.answer,
+        "kinds": kinds,
+        "said": [said._asdict() for said in seen.said],
+        "alignment": seen.alignment,
+        "aligning": seen.aligning,
+        "lens": seen.lens,
+        "why": _why(seen),
+    }
+
+
+def to_json(seen: Seen) -> str:
+    """Weights as nested lists: kinds[name].weights[layer][head][row][column]; rollout[row][column]."""
+    told = describe(seen)
+    for name, kind in seen.kinds.items():
+        told["kinds"][name]["weights"] = _rounded(kind.weights.tolist())
+        told["kinds"][name]["rollout"] = _rounded(seen.facts[name]["rollout"].tolist())
+    return json.dumps(told, ensure_ascii=False) + "\n"
+
+
+def to_html(seen: Seen) -> str:
+    """One file; what is shown first comes first in it, so that it is painted before the rest is read."""
+    told = describe(seen)
+    maps = {name: _maps(seen, name) for name in seen.kinds}
+    first = next(iter(maps))
+    style, *scripts = (_part(name) for name in ("look.css", *(f"{script}.js" for script in SCRIPTS)))
+    title = escape(f"{seen.text[:60]} · regard", quote=True)
+    head = (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'; img-src data:\">\n"
+        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main></main>\n"
+    )
+    body = [head, _data("seen", json.dumps(told, ensure_ascii=False))]
+    body += [_data(f"{first}-mean", maps[first].pop("mean"))]
+    body += ["<script>\n", "\n".join(scripts), "\nregard.show(document.querySelector('main'));\n</script>\n"]
+    body += [_data(f"{name}-{key}", packed) for name, packs in maps.items() for key, packed in packs.items()]
+    return "".join([*body, "</body>\n</html>\n"])
+
+
+def to_frame(seen: Seen) -> str:
+    """The page in a frame, as notebooks show it."""
+    page = escape(to_html(seen), quote=True)
+    return f'<iframe srcdoc="{page}" style="width:100%;height:{HEIGHT}px;border:0" sandbox="allow-scripts"></iframe>'
+
+
+def to_png(svg: str) -> bytes:
+    """A picture of dots from one of lines."""
+    try:
+        import resvg_py
+    except ImportError:
+        raise ConfigError("a .png is drawn by resvg, which is not installed: pip install regard[png]; "
+                          "or write an .svg, which needs nothing") from None  # fmt: skip
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg))
+
+
+def _maps(seen: Seen, name: str) -> dict[str, str]:
+    """Every map of a kind, packed: mean, those of single heads by layer-head from 1, rollout, alignment."""
+    weights = seen.kinds[name].weights  # (layers, H, T, S)
+    found = {"mean": _pack(weights.mean((0, 1))), "rollout": _pack(seen.facts[name]["rollout"])}
+    if name == "cross" and seen.aligning:
+        import torch
+
+        found["alignment"] = _pack(torch.tensor(seen.map("cross", head="alignment")))
+    for layer, heads in enumerate(weights, start=1):
+        for head, one in enumerate(heads, start=1):
+            found[f"{layer}-{head}"] = _pack(one)
+    return found
+
+
+def _pack(weights: Tensor) -> str:
+    """Two bytes a weight, little end first, as base64."""
+    import torch
+
+    steps = (weights.clamp(0, 1) * STEPS).round().to(torch.int32)
+    low, high = steps & 255, steps >> 8
+    return base64.b64encode(torch.stack([low, high], dim=-1).to(torch.uint8).numpy().tobytes()).decode()
+
+
+def _why(seen: Seen) -> dict[str, Any] | None:
+    if seen.why is None:
+        return None
+    told: dict[str, Any] = asdict(seen.why)
+    told = {name: _rounded(value) for name, value in told.items()}
+    first = next(iter(seen.kinds))
+    if seen.why.gradient:
+        rows = seen.map(first, head="alignment" if seen.aligning else None)
+        looked = [rows[row] for row in seen.why.rows]
+        told["agreement"] = {
+            name: round(agreement(looked, getattr(seen.why, name)), 4) for name in ("left_out", "gradient")
+        }
+    return told
+
+
+def _rounded(value: Any) -> Any:
+    """Six digits are enough for weights."""
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return value
+
+
+def _data(name: str, content: str) -> str:
+    """Inert content in a page: no text in it can close the element or open another."""
+    safe = content.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return f'<script type="application/json" id="regard-{name}">{safe}</script>\n'
+
+
+def _part(name: str) -> str:
+    return files("regard.look").joinpath("page", name).read_text(encoding="utf-8")

@@ -1,0 +1,55 @@
+"""What can be said of a head in a number or two, and where attention comes from through all layers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.look.seen import Seen
+
+STUCK = 0.5  # a head that spends half of its looks on one place, whoever looks, has a sink
+
+
+def measure(seen: Seen, name: str) -> dict[str, Any]:
+    """rollout (T, S) · entropy (layers, H): 0 at one place, 1 everywhere alike · sink (layers, H): a place or None"""
+    kind = seen.kinds[name]
+    return {
+        "rollout": roll_out(seen, name),
+        "entropy": spread(kind.weights).tolist(),
+        "sink": [[find_sink(head) for head in layer] for layer in kind.weights],
+    }
+
+
+def spread(weights: Tensor) -> Tensor:
+    """weights (layers, H, T, S) -> (layers, H): mean entropy of the looks, over that of looking everywhere alike."""
+    bits = -(weights * weights.clamp(min=1e-12).log2()).sum(-1).mean(-1)  # (layers, H)
+    return bits / max(1.0, math.log2(weights.shape[-1]))
+
+
+def find_sink(weights: Tensor) -> int | None:
+    """The one place that takes most of the looks of nearly everybody. weights (T, S)"""
+    if len(weights) < 4:
+        return None  # too few to speak of everybody
+    share, place = weights.mean(0).max(0)
+    return int(place) if float(share) >= STUCK else None
+
+
+def roll_out(seen: Seen, name: str) -> Tensor:
+    """Attention through all layers: each takes half from below and half from where it looked (Abnar and Zuidema 2020).
+
+    Of cross-attention: where the last layers look, through what the encoder mixed there. (T, S)
+    """
+    weights = seen.kinds[name].weights  # (layers, H, T, S)
+    if name == "hops":
+        return weights.mean((0, 1))
+    if name == "cross":
+        return weights.mean((0, 1)) @ roll_out(seen, "encoder")
+    total = torch.eye(weights.shape[-1])
+    for layer in weights.mean(1):
+        total = (0.5 * layer + 0.5 * torch.eye(len(layer))) @ total
+    return total

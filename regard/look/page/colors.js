@@ -1,0 +1,26 @@
+"use strict";
+// Colours that the colour-blind tell apart by lightness alone: from the paper to deep blue, or from dark to pale yellow.
+regard.ramps = {
+  light: [[255, 255, 255], [199, 221, 240], [112, 169, 207], [36, 104, 166], [8, 36, 84]],
+  dark: [[22, 24, 29], [34, 58, 96], [58, 106, 134], [133, 160, 130], [250, 231, 155]],
+};
+// For gains and losses: blue and orange, which differ to everybody.
+regard.sides = { gain: [30, 106, 184], loss: [214, 111, 16] };
+
+regard.isDark = () => document.documentElement.dataset.theme === "dark";
+
+regard.color = (value) => {
+  const ramp = regard.ramps[regard.isDark() ? "dark" : "light"];
+  const place = Math.min(1, Math.max(0, value)) * (ramp.length - 1);
+  const low = Math.min(ramp.length - 2, Math.floor(place)), share = place - low;
+  return ramp[low].map((part, i) => Math.round(part + (ramp[low + 1][i] - part) * share));
+};
+
+regard.css = ([red, green, blue], alpha = 1) => `rgba(${red},${green},${blue},${alpha})`;
+
+// Ink that can be read on a colour.
+regard.ink = ([red, green, blue]) => (0.3 * red + 0.59 * green + 0.11 * blue > 140 ? "#111" : "#f4f4f4");
+
+regard.setTheme = (theme) => {
+  document.documentElement.dataset.theme = theme;
+};

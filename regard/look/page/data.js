@@ -1,0 +1,80 @@
+"use strict";
+// What the page knows, and the maps in it. A map is a Float32Array of rows x columns; it is unpacked when first wanted.
+const regard = { views: [] };
+
+regard.Data = class {
+  constructor(read) {
+    this.read = read; // name -> text of an inert element, or null while it is not there yet
+    Object.assign(this, JSON.parse(read("seen")));
+    this.kept = new Map();
+  }
+
+  // kind: "cross", "text" … · key: "mean", "rollout", "alignment", "2-3" (layer and head from 1)
+  map(kind, key) {
+    const name = `${kind}-${key}`;
+    if (this.kept.has(name)) return this.kept.get(name);
+    const packed = this.read(name);
+    if (packed === null) return null;
+    const bytes = atob(packed);
+    const values = new Float32Array(bytes.length / 2);
+    for (let i = 0; i < values.length; i++) {
+      values[i] = (bytes.charCodeAt(2 * i) + 256 * bytes.charCodeAt(2 * i + 1)) / 65535;
+    }
+    if (this.kept.size > 64) this.kept.delete(this.kept.keys().next().value);
+    this.kept.set(name, values);
+    return values;
+  }
+
+  // Labels and values between tokens, or between words: a word looks as its tokens do on average, and is looked at as
+  // much as its tokens are together.
+  table(kind, key, byWords) {
+    const about = this.kinds[kind];
+    const values = this.map(kind, key);
+    const [height, width] = [about.rows.length, about.columns.length];
+    if (values === null) return null;
+    if (!byWords) return { rows: about.rows, columns: about.columns, values, height, width };
+    const rows = regard.groups(about.row_words), columns = regard.groups(about.column_words);
+    const merged = new Float32Array(rows.length * columns.length);
+    rows.forEach((group, y) => columns.forEach((others, x) => {
+      let sum = 0;
+      for (const row of group) for (const column of others) sum += values[row * width + column];
+      merged[y * columns.length + x] = sum / group.length;
+    }));
+    const join = (labels, groups) => groups.map((group) => group.map((i) => labels[i]).join("").trim() || " ");
+    return {
+      rows: join(about.rows, rows), columns: join(about.columns, columns), values: merged,
+      height: rows.length, width: columns.length,
+    };
+  }
+};
+
+// Places that belong together: of one word, or a special token for itself.
+regard.groups = (words) => {
+  const groups = [];
+  let last = null;
+  words.forEach((word, place) => {
+    if (word === null || word !== last) groups.push([]);
+    groups[groups.length - 1].push(place);
+    last = word;
+  });
+  return groups;
+};
+
+// Elements, always with text as text.
+regard.make = (name, attributes = {}, ...children) => {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
+  }
+  for (const child of children) element.append(child instanceof Node ? child : document.createTextNode(child));
+  return element;
+};
+
+// A token as people read it: on one line, its space shown by the gap, nothing invisible.
+regard.shown = (token) => {
+  const text = token.trim() || (token === "" ? "∅" : "␣");
+  return text.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "�");
+};
+
+regard.percent = (value) => (value >= 0.0995 ? `${Math.round(100 * value)} %` : `${(100 * value).toPrecision(2)} %`);

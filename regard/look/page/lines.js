@@ -1,0 +1,57 @@
+"use strict";
+// Heads as lines between two columns of tokens: the stronger the look, the darker the line.
+regard.views.push({
+  name: "lines", title: "Lines", key: "3",
+  fits: (data) => data.task !== "answer",
+  draw(state, box) {
+    const table = state.data.table(state.kind, state.key, state.byWords);
+    if (!table) return box.append(regard.make("p", {}, "Still being read …"));
+    const line = 22, wide = Math.max(320, Math.min(680, box.clientWidth - 8));
+    const tall = line * Math.max(table.height, table.width) + 12;
+    const [from, to] = [0.34 * wide, 0.66 * wide];
+    const svg = regard.svg("svg", { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall, class: "lines" });
+    const strokes = regard.svg("g", {});
+    svg.append(strokes);
+    const middle = (index) => 6 + line * (index + 0.5);
+    const draw = (only) => {
+      strokes.replaceChildren();
+      const faint = table.height * table.width > 2500 && only === null ? 0.2 : 0.03; // of many, only the strong ones
+      for (let y = 0; y < table.height; y++) {
+        if (only !== null && only !== y) continue;
+        for (let x = 0; x < table.width; x++) {
+          const weight = table.values[y * table.width + x];
+          if (weight < faint) continue;
+          strokes.append(regard.svg("line", {
+            x1: from + 6, y1: middle(y), x2: to - 6, y2: middle(x), "stroke-opacity": weight, "stroke-width": 1 + 3 * weight,
+          }));
+        }
+      }
+    };
+    table.rows.forEach((label, y) => {
+      const text = regard.svg("text", { x: from, y: middle(y), "text-anchor": "end", "data-row": y, tabindex: "0" });
+      text.textContent = regard.shown(label);
+      for (const event of ["pointerenter", "focus"]) text.addEventListener(event, () => draw(y));
+      text.addEventListener("pointerleave", () => draw(null));
+      svg.append(text);
+    });
+    table.columns.forEach((label, x) => {
+      const text = regard.svg("text", { x: to, y: middle(x), "data-column": x });
+      text.textContent = regard.shown(label);
+      svg.append(text);
+    });
+    draw(null);
+    box.append(regard.make("p", { class: "legend" }, "Left looks at right. Point at a word on the left to see its looks alone."), svg);
+  },
+});
+
+regard.space = (() => {
+  const box = document.createElement("div");
+  box.innerHTML = "<svg></svg>";
+  return box.firstChild.namespaceURI; // so that no address stands in this file
+})();
+
+regard.svg = (name, attributes) => {
+  const element = document.createElementNS(regard.space, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+};

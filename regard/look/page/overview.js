@@ -1,0 +1,49 @@
+"use strict";
+// All layers and heads at a glance, each a small picture with how spread it is and whether it is stuck on one place.
+regard.views.push({
+  name: "overview", title: "All heads", key: "4",
+  fits: (data) => data.task !== "answer",
+  draw(state, box) {
+    const about = state.data.kinds[state.kind];
+    box.append(regard.make("p", { class: "legend" },
+      "Each head small; click one to see it large. The bar tells how spread its looks are (full: everywhere alike); ",
+      "⚓ marks a sink: one place takes half of all looks, which is rest rather than reading."));
+    const grid = regard.make("div", { class: "grid", style: `--heads:${about.heads}` });
+    for (let layer = 1; layer <= about.layers; layer++) {
+      for (let head = 1; head <= about.heads; head++) grid.append(regard.thumbnail(state, about, layer, head));
+    }
+    box.append(grid);
+  },
+});
+
+regard.thumbnail = (state, about, layer, head) => {
+  const key = `${layer}-${head}`;
+  const spread = about.entropy[layer - 1][head - 1], sink = about.sink[layer - 1][head - 1];
+  const aligning = state.data.aligning;
+  const isAligning = state.kind === "cross" && aligning && aligning.layer === layer - 1 && aligning.heads.includes(head - 1);
+  const stuck = sink === null ? "" : ` ⚓ ${regard.shown(about.columns[sink])}`;
+  const canvas = regard.make("canvas", { width: 96, height: 96 });
+  const off = regard.offOf(state.data, state.kind, layer, head);
+  const told = `layer ${layer}, head ${head}: spread ${(100 * spread).toFixed(0)} %${stuck}` +
+    (off ? `; switched off, the answer loses ${off.loss.toFixed(3)} nats a token` : "");
+  const button = regard.make("button", {
+    class: "head" + (state.key === key ? " chosen" : ""), title: told, "data-key": key,
+    onclick: () => { state.key = key; state.view = "matrix"; state.refresh(); },
+  }, canvas, regard.make("span", { class: "name" }, `${layer}·${head}${isAligning ? " ↔" : ""}${stuck}`),
+  regard.make("span", { class: "spread" }, regard.make("i", { style: `width:${(100 * spread).toFixed(1)}%` })));
+  const paint = () => {
+    const values = state.data.map(state.kind, key);
+    if (values === null) return;
+    const [height, width] = [about.rows.length, about.columns.length];
+    const image = new ImageData(96, 96);
+    for (let y = 0; y < 96; y++) {
+      for (let x = 0; x < 96; x++) {
+        const value = values[Math.floor((y * height) / 96) * width + Math.floor((x * width) / 96)];
+        image.data.set([...regard.color(value), 255], 4 * (96 * y + x));
+      }
+    }
+    canvas.getContext("2d").putImageData(image, 0, 0);
+  };
+  requestAnimationFrame(paint);
+  return button;
+};

@@ -1,0 +1,49 @@
+"use strict";
+// What was said: each token by how sure the model was, with the alternatives at its place; and what each layer would say.
+regard.views.push({
+  name: "said", title: "Chances", key: "5",
+  fits: (data) => data.said.length > 0,
+  draw(state, box) {
+    const { data } = state;
+    const words = { translate: "said", write: "read", fill: "filled in", answer: "answered" }[data.task];
+    box.append(regard.make("p", { class: "legend" },
+      `Each token ${words}: the stronger its colour, the more of a surprise it was. Point at one for what was likeliest there.`));
+    const line = regard.make("p", { class: "sentence", dir: "auto" });
+    const table = regard.make("div", { class: "alternatives" });
+    const show = (index) => {
+      const said = data.said[index];
+      const rows = said.alternatives.map(([token, chance]) => regard.make("tr",
+        { class: token === said.token ? "chosen" : undefined },
+        regard.make("td", {}, regard.make("bdi", {}, regard.shown(token))),
+        regard.make("td", { class: "number" }, regard.percent(chance)),
+        regard.make("td", {}, regard.make("i", { class: "bar", style: `width:${(200 * chance).toFixed(1)}px` }))));
+      const bits = -Math.log2(Math.max(said.probability, 1e-12));
+      table.replaceChildren(
+        regard.make("h3", {}, regard.make("bdi", {}, regard.shown(said.token)), ` ${regard.percent(said.probability)}, ${bits.toFixed(1)} bits of surprise`),
+        regard.make("table", {}, ...rows), ...regard.lens(data, index));
+      for (const span of line.children) span.classList.toggle("pointed", span.dataset.index === String(index));
+    };
+    data.said.forEach((said, index) => {
+      const bits = -Math.log2(Math.max(said.probability, 1e-12));
+      const color = regard.color(Math.min(1, bits / 10));
+      const span = regard.make("span", {
+        class: "token", tabindex: "0", "data-index": index, "data-probability": said.probability,
+        style: `background:${regard.css(color)};color:${regard.ink(color)}`,
+      }, regard.shown(said.token));
+      for (const event of ["pointerenter", "focus", "click"]) span.addEventListener(event, () => show(index));
+      line.append(span, " ");
+    });
+    box.append(line, table);
+    show(0);
+  },
+});
+
+// The logit lens at one place: what would be said if each layer were the last.
+regard.lens = (data, index) => {
+  if (!data.lens.length) return [];
+  const rows = data.lens.map((layer, number) => regard.make("tr", {},
+    regard.make("th", {}, number === 0 ? "input" : `layer ${number}`),
+    ...layer[index].map(([token, chance]) => regard.make("td", {},
+      regard.make("bdi", {}, regard.shown(token)), regard.make("small", {}, ` ${regard.percent(chance)}`)))));
+  return [regard.make("h3", {}, "If each layer were the last"), regard.make("table", { class: "lens" }, ...rows)];
+};

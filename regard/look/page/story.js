@@ -1,0 +1,26 @@
+"use strict";
+// A story and how the hops went through it: each sentence, how much each hop looked at it, and what the answer owes to it.
+regard.views.push({
+  name: "story", title: "Story", key: "1",
+  fits: (data) => data.task === "answer",
+  draw(state, box) {
+    const { data } = state, about = data.kinds.hops;
+    const values = data.map("hops", "mean"), width = about.columns.length;
+    box.append(regard.make("h3", {}, data.text, " ", regard.make("strong", {}, data.answer),
+      ` (${regard.percent(data.said[0].probability)})`));
+    const head = ["", ...about.rows, ...(data.why ? ["without it"] : [])];
+    const rows = about.columns.map((sentence, x) => {
+      const cells = about.rows.map((_, y) => {
+        const weight = values[y * width + x], color = regard.color(weight);
+        return regard.make("td", { class: "number", "data-hop": y, "data-sentence": x,
+          style: `background:${regard.css(color)};color:${regard.ink(color)}` }, weight.toFixed(2));
+      });
+      if (data.why) cells.push(regard.make("td", { class: "number" }, `${data.why.left_out[0][x] >= 0 ? "−" : "+"}${Math.abs(100 * data.why.left_out[0][x]).toFixed(0)} %`));
+      return regard.make("tr", {}, regard.make("th", {}, regard.make("bdi", {}, sentence)), ...cells);
+    });
+    box.append(regard.make("table", { class: "story" },
+      regard.make("tr", {}, ...head.map((name) => regard.make("th", {}, name))), ...rows));
+    box.append(regard.make("p", { class: "legend" },
+      "Each hop looks at the sentences with what the hops before it found. Without it: how the answer's probability changes."));
+  },
+});

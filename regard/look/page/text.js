@@ -1,0 +1,83 @@
+"use strict";
+// Source and translation as running text: whoever is pointed at shows where it looked, or who looked at it.
+regard.views.push({
+  name: "text", title: "Text", key: "1",
+  fits: (data) => data.task !== "answer",
+  draw(state, box) {
+    const { data, kind } = state;
+    const isPair = kind === "cross";
+    const legend = isPair
+      ? "Point at a word: the darker another, the more it was looked at. Linked words are underlined."
+      : "Point at a word: the darker another, the more it looks at it.";
+    const table = data.table(kind, state.key, state.byWords);
+    if (!table) return box.append(regard.make("p", {}, "Still being read …"));
+    const columns = regard.sentence(table.columns, "column");
+    const rows = regard.sentence(table.rows, "row");
+    box.append(regard.make("p", { class: "legend" }, legend));
+    if (isPair) box.append(regard.make("h3", {}, "Source"), columns.line, regard.make("h3", {}, "Translation"), rows.line);
+    else box.append(columns.line);
+    const mine = isPair ? rows.spans : columns.spans;
+    const links = isPair && state.byWords ? regard.links(data) : [];
+
+    const clear = () => {
+      for (const span of [...columns.spans, ...mine]) {
+        span.style.background = span.style.color = "";
+        span.classList.remove("linked", "pointed");
+      }
+    };
+    const paint = (span, value) => {
+      const color = regard.color(value);
+      span.style.background = regard.css(color);
+      span.style.color = regard.ink(color);
+      span.title = value.toFixed(4);
+    };
+    const point = (side, index) => {
+      clear();
+      const most = (values) => Math.max(1e-9, ...values);
+      if (side === "row") {
+        const looks = columns.spans.map((_, x) => table.values[index * table.width + x]);
+        columns.spans.forEach((span, x) => paint(span, looks[x] / most(looks)));
+        columns.spans.forEach((span, x) => { span.dataset.weight = looks[x].toFixed(6); });
+      } else {
+        const looks = mine.map((_, y) => table.values[y * table.width + index]);
+        mine.forEach((span, y) => { paint(span, looks[y] / most(looks)); span.dataset.weight = looks[y].toFixed(6); });
+      }
+      for (const [x, y] of links) {
+        if (side === "row" ? y === index : x === index) (side === "row" ? columns.spans[x] : mine[y]).classList.add("linked");
+      }
+      (side === "row" ? mine : columns.spans)[index].classList.add("pointed");
+    };
+    const listen = (spans, side) => spans.forEach((span, index) => {
+      for (const event of ["pointerenter", "focus"]) span.addEventListener(event, () => point(side, index));
+      span.addEventListener("pointerleave", clear);
+    });
+    listen(mine, "row");
+    if (isPair) listen(columns.spans, "column");
+  },
+});
+
+// Words of a text in a line that runs the way its script does.
+regard.sentence = (labels, side) => {
+  const line = regard.make("p", { class: "sentence", dir: "auto" });
+  const spans = labels.map((label, index) => {
+    const span = regard.make("span", { class: "token", tabindex: "0", "data-side": side, "data-index": index },
+      regard.shown(label));
+    line.append(span, " ");
+    return span;
+  });
+  return { line, spans };
+};
+
+// The alignment by places of words in a table: special tokens take places of their own there.
+regard.links = (data) => {
+  const about = data.kinds.cross;
+  const places = (words) => {
+    const found = new Map();
+    regard.groups(words).forEach((group, place) => {
+      if (words[group[0]] !== null) found.set(words[group[0]], place);
+    });
+    return found;
+  };
+  const sources = places(about.column_words), targets = places(about.row_words);
+  return data.alignment.map(([source, target]) => [sources.get(source), targets.get(target)]);
+};

@@ -1,0 +1,72 @@
+"""Which words of a source and its translation belong together, by what a translator looked at and a lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import CorpusError
+from regard.folder import ModelFolder
+from regard.generate.found import Hypothesis
+from regard.look.align import Agreement, Links, align_words, read_pharaoh, symmetrise
+from regard.look.chances import FILE, Chances
+from regard.text.corpus import PairFiles, read_lines, read_pairs
+
+if TYPE_CHECKING:
+    from regard.use.translator import Translator
+
+
+class Aligner:
+    """Tells the alignment of what a model's engine found, or was made to say."""
+
+    def __init__(self, folder: ModelFolder, tokenizer: Any) -> None:
+        self._path, self._tokenizer = folder.path / FILE, tokenizer
+        self._is_after = bool((folder.about.get("alignment") or {}).get("is_after", True))
+
+    def align(self, source: Sequence[int], found: Hypothesis) -> Links:
+        """Links of words. source: ids with the end; found: with its looks, of every step."""
+        mine, theirs = list(source[:-1]), found.ids
+        looks = found.looks[1:] if self._is_after else found.looks
+        chances = self._chances.of(mine, theirs) if self._chances else None
+        return align_words(looks, self._tokenizer.tokens(mine), self._tokenizer.tokens(theirs), chances)
+
+    @cached_property
+    def _chances(self) -> Chances | None:
+        """Models from elsewhere have none."""
+        return Chances.read(self._path) if self._path.is_file() else None
+
+
+def align_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
+    """The alignment of given translations: the model is made to say them, and watched."""
+    tokenizer = translator.tokenizer
+    read, said = tokenizer.encode_all(list(sources)), tokenizer.encode_targets(list(targets))
+    forced = [[Hypothesis(ids[:-1], 0.0, True)] for ids in said]
+    watched = translator.native.watch(read, forced)
+    return [translator.aligner.align(ids, found[0]) for ids, found in zip(read, watched, strict=True)]
+
+
+def score_alignment(
+    translator: Translator, files: PairFiles, gold: str | Path, reverse: Translator | None
+) -> dict[str, float | int]:
+    """AER, precision and recall against gold links, one line for each pair."""
+    pairs, _ = read_pairs(files)
+    lines = list(read_lines(Path(gold)))
+    if pairs and len(lines) < pairs[-1].line:
+        raise CorpusError(f"{gold} has {len(lines)} lines of links, but there is a pair on line {pairs[-1].line}; "
+                          f"line N must hold the links of pair N")  # fmt: skip
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    found = align_pairs(translator, sources, targets)
+    if reverse is not None:
+        back = [[(source, target) for target, source in links] for links in align_pairs(reverse, targets, sources)]
+        found = [symmetrise(one, other) for one, other in zip(found, back, strict=True)]
+    agreement = Agreement()
+    for pair, links in zip(pairs, found, strict=True):
+        try:
+            sure, possible = read_pharaoh(lines[pair.line - 1])
+        except ValueError:
+            raise CorpusError(f"{gold}, line {pair.line}: {lines[pair.line - 1][:60]!r} is not links as in "
+                              f"`0-0 1-2 2?1` (- sure, ? possible)") from None  # fmt: skip
+        agreement.add(links, sure, possible)
+    return agreement.scores | {"aligned_pairs": len(pairs)}

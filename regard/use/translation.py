@@ -1,0 +1,54 @@
+"""A translation, and how one of a line is made from those of its parts. Knows no model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from regard.look.align import Links
+
+WITHOUT_SPACES = {"zh", "ja", "th", "lo", "km", "my"}  # languages whose sentences are joined without a space
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translation and how sure the model was of it."""
+
+    text: str
+    score: float  # sum of log-probabilities, the end included; not a number if nobody wanted it
+    tokens: list[str]
+    source_tokens: list[str]
+    alignment: Links = field(default_factory=list)  # (word of the source, word of the text), if somebody asked
+    notes: list[str] = field(default_factory=list)  # what had to be done to it: split, stopped
+    alternatives: list[Translation] = field(default_factory=list)  # the next best, best first
+
+    @property
+    def words(self) -> list[str]:
+        """The text as its alignment counts it."""
+        return self.text.split()
+
+    @property
+    def source_words(self) -> list[str]:
+        """What was translated, as the alignment counts it."""
+        return "".join(self.source_tokens).split()
+
+
+def join(parts: list[Translation], language: str | None) -> Translation:
+    """One translation of a line from those of its parts."""
+    if len(parts) == 1:
+        return parts[0]
+    blank = "" if (language or "")[:2] in WITHOUT_SPACES else " "
+    links: Links = []
+    for number, part in enumerate(parts):
+        before, said = (sum(len(getattr(one, side)) for one in parts[:number]) for side in ("source_words", "words"))
+        links += [(source + before, target + said) for source, target in part.alignment]
+    notes = (
+        [f"the line is longer than any the model has seen; it was translated in {len(parts)} parts"] if parts else []
+    )
+    return Translation(
+        text=blank.join(part.text for part in parts),
+        score=sum(part.score for part in parts),
+        tokens=[token for part in parts for token in part.tokens],
+        source_tokens=[token for part in parts for token in part.source_tokens],
+        alignment=links,
+        notes=notes + [note for part in parts for note in part.notes],
+    )
