@@ -51,7 +51,7 @@ def visit(browser, tmp_path):
 
 def weights_of(page, side):
     spans = page.query_selector_all(f'.token[data-side="{side}"]')
-    return [float(span.get_attribute("data-weight") or -1) for span in spans]
+    return [span.evaluate("span => span.weight") for span in spans]
 
 
 def test_pointing_at_a_word_lights_up_where_it_looked_both_ways(visit, seen):

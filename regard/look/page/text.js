@@ -19,33 +19,32 @@ regard.views.push({
     const mine = isPair ? rows.spans : columns.spans;
     const links = isPair && state.byWords ? regard.links(data) : [];
 
+    let touched = [];
     const clear = () => {
-      for (const span of [...columns.spans, ...mine]) {
-        span.style.background = span.style.color = "";
+      for (const span of touched) {
+        span.style.cssText = "";
         span.classList.remove("linked", "pointed");
       }
+      touched = [];
     };
-    const paint = (span, value) => {
-      const color = regard.color(value);
-      span.style.background = regard.css(color);
-      span.style.color = regard.ink(color);
-      span.title = value.toFixed(4);
+    const mark = (span, name) => { span.classList.add(name); touched.push(span); };
+    const paint = (spans, looks) => {
+      const most = Math.max(1e-9, regard.top(looks));
+      spans.forEach((span, place) => {
+        span.weight = looks[place];
+        if (looks[place] < 0.02 * most) return; // as good as paper
+        const color = regard.color(looks[place] / most);
+        span.style.cssText = `background:${regard.css(color)};color:${regard.ink(color)}`;
+        span.title = looks[place].toFixed(4);
+        touched.push(span);
+      });
     };
     const point = (side, index) => {
       clear();
-      const most = (values) => Math.max(1e-9, ...values);
-      if (side === "row") {
-        const looks = columns.spans.map((_, x) => table.values[index * table.width + x]);
-        columns.spans.forEach((span, x) => paint(span, looks[x] / most(looks)));
-        columns.spans.forEach((span, x) => { span.dataset.weight = looks[x].toFixed(6); });
-      } else {
-        const looks = mine.map((_, y) => table.values[y * table.width + index]);
-        mine.forEach((span, y) => { paint(span, looks[y] / most(looks)); span.dataset.weight = looks[y].toFixed(6); });
-      }
-      for (const [x, y] of links) {
-        if (side === "row" ? y === index : x === index) (side === "row" ? columns.spans[x] : mine[y]).classList.add("linked");
-      }
-      (side === "row" ? mine : columns.spans)[index].classList.add("pointed");
+      const isRow = side === "row", others = isRow ? columns.spans : mine;
+      paint(others, others.map((_, place) => table.values[isRow ? index * table.width + place : place * table.width + index]));
+      for (const [x, y] of links) if ((isRow ? y : x) === index) mark(others[isRow ? x : y], "linked");
+      mark((isRow ? mine : columns.spans)[index], "pointed");
     };
     const listen = (spans, side) => spans.forEach((span, index) => {
       for (const event of ["pointerenter", "focus"]) span.addEventListener(event, () => point(side, index));
