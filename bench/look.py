@@ -200,7 +200,49 @@ def price(given: Any, folder: Path) -> dict[str, Any]:
                                    for name, values in times.items() if name != "translate"}}  # fmt: skip
 
 
-PARTS = {"aligned": aligned, "eflomal": eflomal, "page": page, "price": price}
+def shots(given: Any, folder: Path) -> dict[str, Any]:
+    """Pictures of every view for the documents, from the models of the demos in --to."""
+    from playwright.sync_api import sync_playwright
+
+    docs = Path(__file__).parent.parent / "docs" / "look"
+    docs.mkdir(exist_ok=True)
+    tale = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Julius is green.", "Greg is a frog."]
+    translate = regard.load(folder / "en-fr" / "en-fr").look("The tired friend sends my happy father a letter.", why=True)
+    looks = {"translate": translate}
+    if (folder / "answer" / "answer").exists():
+        looks["answer"] = regard.load(folder / "answer" / "answer").look("What color is Greg?", tale, why=True)
+    if (folder / "write" / "write").exists():
+        looks["write"] = regard.load(folder / "write" / "write").look("def read_lines(path):\n    return path.read()")
+    if (folder / "fill" / "fill").exists():
+        looks["fill"] = regard.load(folder / "fill" / "fill").look("The [MASK] reads the old book.", why=True)
+    made = []
+    with sync_playwright() as running:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+        browser = running.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        for task, seen in looks.items():
+            path = folder / f"{task}.html"
+            seen.save(path)
+            visit = browser.new_page(viewport={"width": 900, "height": 420})
+            visit.goto(path.as_uri())
+            views = visit.eval_on_selector_all("nav .tab", "tabs => tabs.map(tab => tab.dataset.view)")
+            wanted = views if task == "translate" else {"write": ["said"], "fill": ["said"], "answer": ["story"]}[task]
+            for view in wanted:
+                visit.click(f'nav .tab[data-view="{view}"]')
+                if view == "text":
+                    visit.hover('.token[data-side="row"][data-index="3"]')
+                visit.wait_for_timeout(200)
+                visit.screenshot(path=docs / f"{task}-{view}.png", full_page=True)
+                made.append(f"{task}-{view}.png")
+            if task == "translate":
+                visit.keyboard.press("d")
+                visit.click('nav .tab[data-view="matrix"]')
+                visit.screenshot(path=docs / "dark.png", full_page=True)
+            visit.close()
+        browser.close()
+    return {"made": made}
+
+
+PARTS = {"aligned": aligned, "eflomal": eflomal, "page": page, "price": price, "shots": shots}
 
 if __name__ == "__main__":
     main()
