@@ -12,6 +12,7 @@ import typer
 from regard import __version__
 from regard.cli.exchange import export_model, import_model
 from regard.cli.look import look
+from regard.cli.serve import serve_models
 from regard.cli.settings import Columns, Keys, Model, applying, pair_of_numbers, pair_of_words
 from regard.cli.told import put, say, told
 from regard.cli.train import train_app
@@ -28,6 +29,7 @@ app.add_typer(train_app, name="train")
 app.command("import")(told(import_model))
 app.command("export")(told(export_model))
 app.command()(told(look))
+app.command("serve")(told(serve_models))
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (per line) for machines.")]
 Engine = Annotated[

@@ -59,6 +59,11 @@ class FastTranslator:
 
         return wait
 
+    def share(self, workers: int) -> None:
+        """Opens one worker for each of several callers."""
+        self.layouts = {"bulk": Layout(workers, 1), "single": Layout(workers, 1)}
+        self._open(self.layouts["bulk"])
+
     def measure(self) -> Layouts:
         """The fastest layouts for this model on this machine, by trial."""
 

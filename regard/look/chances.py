@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -30,6 +31,11 @@ class Chances:
             return cls({(source, target): chance for source, target, chance in zip(*rows, strict=True)})
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as problem:
             raise FolderError(f"{path} is not a lexicon we can read: {problem}") from None
+
+    @cached_property
+    def sources(self) -> frozenset[int]:
+        """Source tokens that something is known of."""
+        return frozenset(source for source, _ in self._known)
 
     def of(self, sources: Sequence[int], targets: Sequence[int]) -> list[list[float]]:
         """How likely each target is given each source, (T, S)."""

@@ -32,6 +32,12 @@ class Aligner:
         chances = self._chances.of(mine, theirs) if self._chances else None
         return align_words(looks, self._tokenizer.tokens(mine), self._tokenizer.tokens(theirs), chances)
 
+    def reads(self, ids: Sequence[int]) -> float:
+        """Share of the tokens of a text that were seen as sources in training; 1 where nothing is known."""
+        if self._chances is None or not ids:
+            return 1.0
+        return sum(number in self._chances.sources for number in ids) / len(ids)
+
     @cached_property
     def _chances(self) -> Chances | None:
         """Models from elsewhere have none."""

@@ -195,6 +195,11 @@ class Translator(Trained):
         refuse_below_one(beam=beam)
         return look_at_pair(self, text, target, Search(beam), why)
 
+    def share(self, workers: int) -> None:
+        """From now on so many threads may translate at the same time, each with a worker of its own."""
+        if self._fast is not None:
+            self._fast.share(workers)
+
     def run(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> list[list[Hypothesis]]:
         """What the engine finds for sources as ids."""
         return (self._fast or self.native).begin(sources, limits, search)()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,20 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.engine.ctranslate2 import FastWriter
-    from regard.look.seen import Seen
+    from regard.look.seen import Said, Seen
 
 LINES = 10_000  # lines that are encoded between two checks whether to stop
 TOKENS = 200
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One way to go on with a text."""
+
+    text: str
+    tokens: list[str]
+    reason: str  # why it ended: stop or length
+    said: list[Said]  # how likely each token was, if somebody asked
 
 
 class Writer(Trained):
@@ -104,6 +115,29 @@ class Writer(Trained):
         sampling = Sampling(temperature, top_k, top_p)
         ids = islice(self._ids(prompt, sampling, _fresh_seed() if seed is None else seed), tokens)
         return _before_stop(self._pieces(ids), stops)
+
+    def sample(
+        self, prompt: str = "", *, tokens: int = TOKENS, temperature: float = 1.0, top_k: int | None = None,
+        top_p: float | None = None, seed: int = 0, stop: Sequence[str] = (), chances: int = 0,
+    ) -> Sample:  # fmt: skip
+        """One way to go on: its text, its tokens, and why it ended; with `chances`, how likely each token was and the
+        so many likeliest in its place.
+        """
+        refuse_below_one(tokens=tokens)
+        ids = list(islice(self._ids(prompt, Sampling(temperature, top_k, top_p), seed), tokens))
+        text = "".join(_before_stop(self._pieces(iter(ids)), list(stop)))
+        reason = (
+            "length" if len(ids) == tokens and not any(one in self.tokenizer.decode(ids) for one in stop) else "stop"
+        )
+        said = self._chances(prompt, ids, chances) if chances else []
+        return Sample(text, self.tokenizer.tokens(ids), reason, said)
+
+    def _chances(self, prompt: str, ids: list[int], count: int) -> list[Said]:
+        from regard.look.watch import watch_text
+
+        read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt), *ids]
+        _, said, _ = watch_text(self.model, self.tokenizer, read[-self.model.config.max_positions :], None)
+        return [one._replace(alternatives=one.alternatives[:count]) for one in said[len(said) - len(ids) :]]
 
     def evaluate(self, *files: str | Path, stride: int | None = None) -> dict[str, float | str | int]:
         """Perplexity per token and bits per byte over the whole text, each token predicted once.

@@ -1,6 +1,6 @@
 "use strict";
 // What the page knows, and the maps in it. A map is a Float32Array of rows x columns; it is unpacked when first wanted.
-const regard = { views: [] };
+const regard = { views: [], panels: {} };
 
 regard.Data = class {
   constructor(read) {

@@ -1,7 +1,8 @@
 "use strict";
 // The page: which kind, layer and head is shown, in which view; by mouse and by keyboard.
-regard.show = (box, read = regard.readHere) => {
-  const data = new regard.Data(read);
+regard.show = (box, data = new regard.Data(regard.readHere)) => {
+  if (box.listening) box.listening.abort(); // what was shown here before hears no more keys
+  box.listening = new AbortController();
   const kinds = Object.keys(data.kinds);
   const views = regard.views.filter((view) => view.fits(data));
   const state = {
@@ -26,7 +27,7 @@ regard.show = (box, read = regard.readHere) => {
   // What is shown first may come later in the file than this script.
   state.refresh();
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", () => state.refresh());
-  document.addEventListener("keydown", (event) => regard.press(state, views, kinds, event));
+  document.addEventListener("keydown", (event) => regard.press(state, views, kinds, event), { signal: box.listening.signal });
   box.state = state;
   return state;
 };

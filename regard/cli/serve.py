@@ -1,0 +1,52 @@
+"""`regard serve`: models behind HTTP, on one's own machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.told import say
+
+
+def serve_models(
+    models: Annotated[list[Path], typer.Argument(help="Folders of trained models.", show_default=False)],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than this machine's need --api-key.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    api_key: Annotated[str | None, typer.Option(help="What whoever asks must know.", envvar="REGARD_API_KEY")] = None,
+    without_key: Annotated[bool, typer.Option("--without-key", help="Serve other machines without a key.")] = False,
+    queue: Annotated[int | None, typer.Option(min=1000, help="Tokens that may wait; 100000 if not given.")] = None,
+    verbose: Annotated[
+        bool, typer.Option("--log", help="Log each request as a line of JSON, without its text.")
+    ] = False,
+) -> None:
+    """Serve models on a local page and as an API (LibreTranslate, OpenAI, our own)."""
+    import logging
+    import sys
+    from dataclasses import replace
+
+    from regard.errors import ConfigError
+    from regard.serve.app import LOOPBACK, serve
+    from regard.serve.limits import Limits
+    from regard.serve.served import Gallery
+
+    if host not in LOOPBACK and api_key is None and not without_key:
+        raise ConfigError(f"--host {host} lets other machines in: give --api-key (or REGARD_API_KEY), or --without-key "
+                          f"if everybody may ask")  # fmt: skip
+    if api_key is not None and len(api_key) < 8:
+        raise ConfigError("--api-key has fewer than 8 characters; take a longer one")
+    if verbose:
+        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+        logging.getLogger("regard.serve").setLevel(logging.INFO)
+    limits = Limits() if queue is None else replace(Limits(), queued_tokens=queue)
+    gallery = Gallery(models, limits)
+    shown = f"[{host}]" if ":" in host else host
+
+    def ready(real: int) -> None:
+        for model in gallery.models.values():
+            pair = f", {model.languages[0]} to {model.languages[1]}" if model.task == "translate" else ""
+            say(f"{model.name}: {model.task}{pair}")
+        say(f"http://{shown}:{real} (Ctrl-C stops)")
+
+    serve(gallery, host, port, api_key, ready)

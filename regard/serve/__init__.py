@@ -1,0 +1,1 @@
+"""serve: models behind HTTP, for programs and for people."""

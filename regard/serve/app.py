@@ -1,0 +1,146 @@
+"""The HTTP server: all routes in one application, and how it starts and stops. What is computed is the owners'."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse, Response
+from starlette.exceptions import HTTPException
+
+from regard import __version__
+from regard.errors import RegardError
+from regard.serve.guard import Guard, error_response
+from regard.serve.libre import make_libre
+from regard.serve.limits import RequestError
+from regard.serve.metrics import Metrics
+from regard.serve.openai import make_openai
+from regard.serve.own import make_own
+from regard.serve.served import Gallery
+
+LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+AT_ONCE = 2000  # connections; more are refused by the server itself
+
+
+def make_app(gallery: Gallery, hosts: set[str], api_key: str | None = None) -> FastAPI:
+    """All routes, behind the guard."""
+    app = FastAPI(title="regard", version=__version__, docs_url=None, redoc_url=None)
+    metrics = Metrics()
+    metrics.gauges["queued_tokens"] = lambda: {n: m.owner.queued_tokens for n, m in gallery.models.items()}
+    metrics.gauges["batches_total"] = lambda: {n: m.owner.batches for n, m in gallery.models.items()}
+    metrics.gauges["items_total"] = lambda: {n: m.owner.items for n, m in gallery.models.items()}
+
+    @app.get("/health", tags=["operations"])
+    async def health() -> dict[str, str]:
+        """Alive."""
+        return {"status": "ok"}
+
+    @app.get("/ready", tags=["operations"])
+    async def ready() -> dict[str, str]:
+        """Able to take requests."""
+        if gallery.is_draining or not gallery.is_ready:
+            raise RequestError(503, "shutting down" if gallery.is_draining else "loading", 1.0)
+        return {"status": "ready"}
+
+    @app.get("/metrics", tags=["operations"], response_class=PlainTextResponse)
+    async def told() -> str:
+        """For Prometheus."""
+        return metrics.text()
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> Response:
+        return _page_file("index.html")
+
+    @app.get("/page/{name}", include_in_schema=False)
+    async def page_file(name: str) -> Response:
+        return _page_file(name)
+
+    for make in (make_libre, make_openai, make_own):
+        app.include_router(make(gallery))
+    _tell_errors(app)
+    app.add_middleware(Guard, gallery=gallery, metrics=metrics, hosts=hosts, api_key=api_key)
+    return app
+
+
+def _tell_errors(app: FastAPI) -> None:
+    """Every error in the shape the clients of its route know."""
+
+    @app.exception_handler(RequestError)
+    async def refused(request: Request, problem: RequestError) -> Response:
+        return error_response(request, problem.status, str(problem), problem.retry_after)
+
+    @app.exception_handler(RegardError)
+    async def wrong(request: Request, problem: RegardError) -> Response:
+        return error_response(request, 422, str(problem))
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(request: Request, problem: RequestValidationError) -> Response:
+        return error_response(request, 422, "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in problem.errors()))
+
+    @app.exception_handler(HTTPException)
+    async def other(request: Request, problem: HTTPException) -> Response:
+        return error_response(request, problem.status_code, str(problem.detail))
+
+
+def _page_file(name: str) -> Response:
+    """A file of the page: ours, or one of those that draw what was seen."""
+    if Path(name).name != name or "\x00" in name or Path(name).suffix not in KINDS:
+        raise RequestError(404, "there is no such file")
+    for package in ("regard.serve", "regard.look"):
+        found = files(package).joinpath("page", name)
+        if found.is_file():
+            kind = KINDS[Path(name).suffix]
+            return Response(found.read_bytes(), media_type=kind, headers={"Cache-Control": "no-cache"})
+    raise RequestError(404, "there is no such file")
+
+
+class Server(uvicorn.Server):
+    """Stops in good order: when told to, it takes no more, answers what it took, and ends with 0."""
+
+    gallery: Gallery
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Both ways to ask it to stop are answered alike."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._drain)
+        yield
+
+    def _drain(self) -> None:
+        self.force_exit = self.gallery.is_draining  # asked twice
+        self.gallery.close()
+        self.should_exit = True
+
+
+def serve(gallery: Gallery, host: str, port: int, api_key: str | None, ready: Callable[[int], None]) -> None:
+    """Answers until it is told to stop; `ready` hears the port once the models are open. Until then it answers 503."""
+    app = make_app(gallery, LOOPBACK | {host.lower()}, api_key)
+    config = uvicorn.Config(
+        app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
+        timeout_graceful_shutdown=int(gallery.limits.seconds) + 5, limit_concurrency=AT_ONCE,
+    )  # fmt: skip
+    server = Server(config)
+    server.gallery = gallery
+
+    async def run() -> None:
+        task = asyncio.create_task(server.serve())
+        while not server.started and not task.done():
+            await asyncio.sleep(0.02)
+        try:
+            if server.started:
+                await asyncio.to_thread(gallery.load)
+                ready(server.servers[0].sockets[0].getsockname()[1])
+        finally:
+            server.should_exit = server.should_exit or not gallery.is_ready
+            await task
+
+    asyncio.run(run())

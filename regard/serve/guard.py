@@ -1,0 +1,170 @@
+"""What every request passes before a route sees it: host, origin, size, key, readiness. And what is told of it after.
+
+A client that goes away ends its route: what it asked for is not computed further. No text of a request is logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import secrets
+import time
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from regard.serve.limits import RequestError
+from regard.serve.metrics import Metrics
+from regard.serve.served import Gallery
+
+OPEN = {"/", "/health", "/ready"}  # routes that neither compute nor read anything; and the page, which holds nothing
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+GONE = 499  # in logs and metrics: nobody waited for the answer
+log = logging.getLogger("regard.serve")
+
+
+class Guard:
+    """Around all routes."""
+
+    def __init__(self, app: ASGIApp, gallery: Gallery, metrics: Metrics, hosts: set[str], api_key: str | None) -> None:
+        self._app, self._gallery, self._metrics, self._hosts, self._key = app, gallery, metrics, hosts, api_key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        began, name, status = time.perf_counter(), secrets.token_hex(8), GONE
+
+        async def tell(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", []), *_headers(name)]
+            await send(message)
+
+        try:
+            headers = Headers(scope=scope)
+            self._check_place(scope, headers)
+            body = await self._read(receive, headers)
+            if body is None:
+                return
+            self._check_key(scope, headers, body)
+            if not self._is_open(scope["path"]):
+                why = "shutting down" if self._gallery.is_draining else "loading its models"
+                raise RequestError(503, f"the server is {why}", 1.0)
+            await self._run(scope, body, receive, tell)
+        except RequestError as problem:
+            await error_response(Request(scope), problem.status, str(problem), problem.retry_after)(
+                scope, receive, tell
+            )
+        finally:
+            route = getattr(scope.get("route"), "path", "other")
+            seconds = time.perf_counter() - began
+            self._metrics.count(route, status, seconds)
+            log.info(json.dumps({"request": name, "route": route, "method": scope["method"], "status": status,
+                                 "seconds": round(seconds, 4)}))  # fmt: skip
+
+    def _is_open(self, path: str) -> bool:
+        is_working = self._gallery.is_ready and not self._gallery.is_draining
+        return is_working or path in OPEN | {"/metrics"} or path.startswith("/page/")
+
+    def _check_place(self, scope: Scope, headers: Headers) -> None:
+        host = headers.get("host", "")
+        bare = host.rsplit(":", 1)[0] if host.rsplit(":", 1)[-1].isdigit() and ":" in host else host
+        if bare.lower() not in self._hosts:
+            raise RequestError(421, "this server does not answer to that host name")
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2] != host:
+            raise RequestError(403, "requests from other sites are not answered")
+
+    async def _read(self, receive: Receive, headers: Headers) -> bytes | None:
+        """The whole body; None if the client has gone."""
+        most = self._gallery.limits.body_bytes
+        told = headers.get("content-length", "0")
+        if told.isdigit() and int(told) > most:
+            raise RequestError(413, f"the request is larger than {most} bytes")
+        body, is_more = bytearray(), True
+        while is_more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            if len(body) > most:
+                raise RequestError(413, f"the request is larger than {most} bytes")
+            is_more = message.get("more_body", False)
+        return bytes(body)
+
+    def _check_key(self, scope: Scope, headers: Headers, body: bytes) -> None:
+        if self._key is None or scope["path"] in OPEN or scope["path"].startswith("/page/"):
+            return
+        bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+        given = bearer or headers.get("x-api-key", "") or _key_in(body)
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), self._key.encode()):
+            raise RequestError(401, "a key is needed: Authorization: Bearer …, X-Api-Key, or api_key in the request")
+
+    async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        is_given = False
+        gone = asyncio.ensure_future(_until_gone(receive))
+
+        async def again() -> Message:
+            nonlocal is_given
+            if not is_given:
+                is_given = True
+                return {"type": "http.request", "body": body, "more_body": False}
+            await asyncio.shield(gone)
+            return {"type": "http.disconnect"}
+
+        route = asyncio.ensure_future(self._app(scope, again, send))
+        try:
+            await asyncio.wait({route, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not route.done():
+                route.cancel()
+            with suppress(asyncio.CancelledError):
+                await route
+        finally:
+            gone.cancel()
+            if not route.done():
+                route.cancel()
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _headers(name: str) -> list[tuple[bytes, bytes]]:
+    told = {
+        "x-request-id": name, "x-content-type-options": "nosniff", "content-security-policy": POLICY,
+        "referrer-policy": "no-referrer",
+    }  # fmt: skip
+    return [(key.encode(), value.encode()) for key, value in told.items()]
+
+
+def _key_in(body: bytes) -> str:
+    """LibreTranslate's clients send their key as a field."""
+    with suppress(ValueError, AttributeError, RecursionError):
+        return str(json.loads(body).get("api_key") or "")
+    with suppress(ValueError):
+        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=1000).get("api_key", [""])[0]
+    return ""
+
+
+def error_response(request: Request, status: int, message: str, retry_after: float | None = None) -> Response:
+    """An error in the shape the clients of a route know."""
+    told: Any = message
+    if request.url.path.startswith("/v1/"):
+        told = {"message": message, "type": "invalid_request_error" if status < 500 else "server_error", "code": status}
+    headers = {} if retry_after is None else {"Retry-After": str(max(1, round(retry_after)))}
+    return JSONResponse({"error": told}, status, headers)

@@ -1,0 +1,141 @@
+"""LibreTranslate's API: what its clients speak."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Request
+
+from regard.serve.limits import RequestError
+from regard.serve.markup import Passage, lift, put_back
+from regard.serve.served import Gallery, Served
+
+
+async def read_body(request: Request) -> dict[str, Any]:
+    """The object in a request: JSON, or a form."""
+    body = await request.body()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        if kind == "application/x-www-form-urlencoded":
+            fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=1000, errors="strict")
+            return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
+        content = json.loads(body)
+    except (ValueError, RecursionError) as problem:
+        raise RequestError(400, f"the request cannot be read: {problem}") from None
+    if not isinstance(content, dict):
+        raise RequestError(400, "the request is not a JSON object")
+    return content
+
+
+def string(fields: dict[str, Any], name: str, default: str | None = None) -> str:
+    """A field that must be a text."""
+    value = fields.get(name, default)
+    if not isinstance(value, str):
+        raise RequestError(400, f"{name} is missing or not a text")
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise RequestError(400, f"{name} has half a character (a lone surrogate)")
+    return value
+
+
+def number(fields: dict[str, Any], name: str, default: int) -> int:
+    """A field that must be a whole number."""
+    value = fields.get(name, default)
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit() and len(value) < 10:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise RequestError(400, f"{name} is not a whole number")
+    return value
+
+
+def make_libre(gallery: Gallery) -> APIRouter:
+    """/translate, /languages, /detect, /frontend/settings."""
+    router = APIRouter(tags=["LibreTranslate"])
+
+    @router.post("/translate")
+    async def translate(request: Request) -> dict[str, Any]:
+        """q (a text or a list), source (or auto), target, format (text or html), alternatives."""
+        fields = await read_body(request)
+        many = isinstance(fields.get("q"), list)
+        texts = [string({"q": one}, "q") for one in fields["q"]] if many else [string(fields, "q")]
+        gallery.limits.check_texts(texts)
+        asked, target = string(fields, "source", "auto"), string(fields, "target")
+        form = string(fields, "format", "text")
+        if form not in {"text", "html"}:
+            raise RequestError(400, f"format is {form!r}; it is text or html")
+        more = number(fields, "alternatives", 0)
+        gallery.limits.check_number("alternatives", more, 0, gallery.limits.beams - 1)
+        model, source = gallery.pair(asked, target, " ".join(texts)[:2000])
+        said, others = await (_html if form == "html" else _text)(model, texts, more)
+        found: dict[str, Any] = {"translatedText": said if many else said[0]}
+        if asked == "auto":
+            guess = {"language": source, "confidence": 100.0}
+            found["detectedLanguage"] = [guess] * len(texts) if many else guess
+        if more:
+            found["alternatives"] = others if many else others[0]
+        return found
+
+    @router.get("/languages")
+    async def languages() -> list[dict[str, Any]]:
+        """What can be translated into what."""
+        pairs: dict[str, set[str]] = {}
+        for model in gallery.of("translate"):
+            pairs.setdefault(model.languages[0], set()).add(model.languages[1])
+        return [{"code": code, "name": code, "targets": sorted(targets)} for code, targets in sorted(pairs.items())]
+
+    @router.post("/detect")
+    async def detect(request: Request) -> list[dict[str, Any]]:
+        """Which of the languages that are read here a text is in."""
+        fields = await read_body(request)
+        text = string(fields, "q")
+        gallery.limits.check_texts([text])
+        return gallery.detect(text[:2000])
+
+    @router.get("/frontend/settings")
+    async def settings() -> dict[str, Any]:
+        """What their page wants to know."""
+        pair = next((model.languages for model in gallery.of("translate")), ("auto", "en"))
+        return {
+            "apiKeys": False, "charLimit": gallery.limits.letters, "frontendTimeout": 500, "keyRequired": False,
+            "language": {"source": {"code": pair[0], "name": pair[0]}, "target": {"code": pair[1], "name": pair[1]}},
+            "suggestions": False, "supportedFilesFormat": [],
+        }  # fmt: skip
+
+    return router
+
+
+async def _text(model: Served, texts: Sequence[str], more: int) -> tuple[list[str], list[list[str]]]:
+    """Line by line: a line end in a text stays where it is."""
+    lines = [text.split("\n") for text in texts]
+    flat = [line for one in lines for line in one]
+    model.limits.check_texts(flat)
+    found = iter(await model.translate(flat, n_best=1 + more, beam=max(4, 1 + more)))
+    said, others = [], []
+    for one in lines:
+        translations = [next(found) for _ in one]
+        said.append("\n".join(translation.text for translation in translations))
+        kept = translations[0].alternatives if len(one) == 1 else []
+        others.append([other.text for other in kept[:more]])
+    return said, others
+
+
+async def _html(model: Served, texts: Sequence[str], more: int) -> tuple[list[str], list[list[str]]]:
+    """Passages between tags are translated, inline tags follow the alignment."""
+    parts = [lift(text) for text in texts]
+    passages = [part for one in parts for part in one if isinstance(part, Passage) and part.words]
+    found = await model.translate([passage.text for passage in passages], alignments=True)
+    told = {id(passage): answer for passage, answer in zip(passages, found, strict=True)}
+    said = []
+    for one in parts:
+        pieces = []
+        for part in one:
+            if isinstance(part, str):
+                pieces.append(part)
+            elif id(part) in told:
+                pieces.append(put_back(part, told[id(part)].text, told[id(part)].alignment))
+            else:
+                pieces.append(put_back(part, "", []))
+        said.append("".join(pieces))
+    return said, [[] for _ in texts]

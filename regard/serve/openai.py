@@ -1,0 +1,145 @@
+"""OpenAI's completions API, for writers: what its clients speak."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import secrets
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from regard.serve.libre import number, read_body, string
+from regard.serve.limits import RequestError
+from regard.serve.served import Gallery, Served
+
+MOST_CHANCES, MOST_STOPS = 8, 4
+
+
+def make_openai(gallery: Gallery) -> APIRouter:
+    """/v1/models, /v1/completions."""
+    router = APIRouter(prefix="/v1", tags=["OpenAI"])
+
+    @router.get("/models")
+    async def models() -> dict[str, Any]:
+        """All models that are served."""
+        return {"object": "list", "data": [_card(model) for model in gallery.models.values()]}
+
+    @router.get("/models/{name}")
+    async def model(name: str) -> dict[str, Any]:
+        """One of them."""
+        if name not in gallery.models:
+            raise RequestError(404, f"there is no model {name}")
+        return _card(gallery.models[name])
+
+    @router.post("/completions", response_model=None)
+    async def completions(request: Request) -> JSONResponse | StreamingResponse:
+        """Goes on with a prompt: n, max_tokens, temperature, top_p, seed, stop, logprobs, stream."""
+        fields = await read_body(request)
+        model = gallery.find(string(fields, "model"), "write")
+        asked = fields.get("prompt", "")
+        prompts = (
+            [string({"prompt": one}, "prompt") for one in asked]
+            if isinstance(asked, list)
+            else [string(fields, "prompt", "")]
+        )
+        gallery.limits.check_texts(prompts)
+        if not prompts:
+            raise RequestError(422, "prompt is an empty list")
+        samples = number(fields, "n", 1)
+        gallery.limits.check_number("n times prompts", samples * len(prompts), 1, gallery.limits.samples)
+        options = _options(fields, gallery)
+        chances = number(fields, "logprobs", 0) if fields.get("logprobs") is not None else 0
+        gallery.limits.check_number("logprobs", chances, 0, MOST_CHANCES)
+        about = {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": int(time.time()),
+                 "model": model.name}  # fmt: skip
+        if fields.get("stream") is True:
+            if samples * len(prompts) > 1 or chances:
+                raise RequestError(422, "a stream is of one prompt, with n=1 and without logprobs")
+            return StreamingResponse(_stream(model, prompts[0], options, about), media_type="text/event-stream")
+        choices: list[dict[str, Any]] = []
+        written = 0
+        for prompt in prompts:
+            for found in await model.written(prompt, samples, options | {"chances": chances}):
+                choices.append({"index": len(choices), "text": found.text, "finish_reason": found.reason,
+                                "logprobs": _logprobs(found) if chances else None})  # fmt: skip
+                written += len(found.tokens)
+        read = sum(model.size(prompt) for prompt in prompts)
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        return JSONResponse(about | {"choices": choices, "usage": usage})
+
+    return router
+
+
+def _options(fields: dict[str, Any], gallery: Gallery) -> dict[str, Any]:
+    tokens = number(fields, "max_tokens", 16) if fields.get("max_tokens") is not None else 16
+    gallery.limits.check_number("max_tokens", tokens, 1, gallery.limits.written)
+    seed = number(fields, "seed", 0) if fields.get("seed") is not None else secrets.randbits(31)
+    gallery.limits.check_number("seed", seed, 0, 2**31 - 1)
+    stop = fields.get("stop") or []
+    stops = [stop] if isinstance(stop, str) else stop
+    if not isinstance(stops, list) or not all(isinstance(one, str) and one for one in stops) or len(stops) > MOST_STOPS:
+        raise RequestError(422, f"stop is a text or a list of at most {MOST_STOPS} texts")
+    found: dict[str, Any] = {"tokens": tokens, "seed": seed, "stop": tuple(stops)}
+    for name, default, least, most in (("temperature", 1.0, 0.0, 2.0), ("top_p", 1.0, 1e-6, 1.0)):
+        value = default if fields.get(name) is None else fields[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise RequestError(422, f"{name} is not a number")
+        gallery.limits.check_number(name, value, least, most)
+        found[name] = float(value)
+    if found["top_p"] == 1.0:
+        del found["top_p"]
+    return found
+
+
+async def _stream(model: Served, prompt: str, options: dict[str, Any], about: dict[str, Any]) -> AsyncIterator[bytes]:
+    """Pieces as server-sent events, ending in [DONE]; whoever goes away stops the writer."""
+    loop, pieces = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+    is_read = True
+
+    def push(piece: str) -> bool:
+        loop.call_soon_threadsafe(pieces.put_nowait, piece)
+        return is_read
+
+    task = asyncio.create_task(model.stream(prompt, options, push))
+    task.add_done_callback(lambda _: pieces.put_nowait(None))
+    try:
+        while (piece := await pieces.get()) is not None:
+            yield _event(about | {"choices": [{"index": 0, "text": piece, "finish_reason": None, "logprobs": None}]})
+        problem = task.exception()
+        if problem is not None:
+            status = problem.status if isinstance(problem, RequestError) else 500
+            yield _event({"error": {"message": str(problem), "code": status}})
+        else:
+            yield _event(about | {"choices": [{"index": 0, "text": "", "finish_reason": "stop", "logprobs": None}]})
+        yield b"data: [DONE]\n\n"
+    finally:
+        is_read = False
+        task.cancel()
+
+
+def _event(content: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(content, ensure_ascii=False)}\n\n".encode()
+
+
+def _logprobs(found: Any) -> dict[str, Any]:
+    places, place = [], 0
+    for token in found.tokens:
+        places.append(place)
+        place += len(token)
+    return {
+        "tokens": found.tokens,
+        "token_logprobs": [math.log(max(said.probability, 1e-30)) for said in found.said],
+        "top_logprobs": [
+            {token: math.log(max(chance, 1e-30)) for token, chance in said.alternatives} for said in found.said
+        ],
+        "text_offset": places,
+    }
+
+
+def _card(model: Served) -> dict[str, Any]:
+    return {"id": model.name, "object": "model", "created": 0, "owned_by": "regard", "task": model.task}

@@ -1,0 +1,141 @@
+"""Our own API under /api: what the page speaks, and whoever wants more than the others' have."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from regard.look.export import to_json
+from regard.serve.libre import number, read_body, string
+from regard.serve.limits import RequestError
+from regard.serve.served import Gallery, as_dict
+
+MOST_EVENTS = 5000  # of a training that are told at a time
+
+
+def texts_of(fields: dict[str, Any], name: str) -> list[str]:
+    """A field that is a text or a list of texts."""
+    value = fields.get(name)
+    return [string({name: one}, name) for one in value] if isinstance(value, list) else [string(fields, name)]
+
+
+def make_own(gallery: Gallery) -> APIRouter:
+    """/api/…"""
+    router = APIRouter(prefix="/api", tags=["regard"])
+    limits = gallery.limits
+
+    @router.get("/models")
+    async def models() -> list[dict[str, Any]]:
+        """What is served."""
+        return [model.describe() for model in gallery.models.values()]
+
+    @router.post("/translate")
+    async def translate(request: Request) -> dict[str, Any]:
+        """text (or a list), model, beam, n_best, prefix, alignments: translations with scores and alternatives."""
+        fields = await read_body(request)
+        model = gallery.find(optional(fields, "model"), "translate")
+        texts = texts_of(fields, "text")
+        beam, n_best = number(fields, "beam", 4), number(fields, "n_best", 1)
+        for name, value in (("beam", beam), ("n_best", n_best)):
+            limits.check_number(name, value, 1, limits.beams)
+        prefix = string(fields, "prefix", "")
+        limits.check_texts([prefix])
+        options = {"beam": beam, "n_best": n_best, "alignments": True} | ({"prefix": prefix} if prefix else {})
+        found = await model.translate(texts, **options)
+        return {"model": model.name, "translations": [_finite(as_dict(one)) for one in found]}
+
+    @router.post("/fill")
+    async def fill(request: Request) -> dict[str, Any]:
+        """text with [MASK], top: what may stand in each gap."""
+        fields = await read_body(request)
+        model = gallery.find(optional(fields, "model"), "fill")
+        return as_dict(await model.fill(string(fields, "text"), number(fields, "top", 5)))
+
+    @router.post("/answer")
+    async def answer(request: Request) -> dict[str, Any]:
+        """story (a list of sentences), question: the answer, and what each hop looked at."""
+        fields = await read_body(request)
+        model = gallery.find(optional(fields, "model"), "answer")
+        story = texts_of(fields, "story")
+        if not any(sentence.strip() for sentence in story):
+            raise RequestError(422, "the story has no sentence")
+        return as_dict(await model.answer(story, string(fields, "question")))
+
+    @router.post("/look")
+    async def look(request: Request) -> Response:
+        """text, and target or story: all that was seen, as `regard look --to look.json` has it."""
+        fields = await read_body(request)
+        model = gallery.models.get(string(fields, "model"))
+        if model is None:
+            raise RequestError(404, f"there is no model {fields['model']}")
+        options: dict[str, Any] = {"target": optional(fields, "target"), "why": fields.get("why") is True or None}
+        if model.task == "answer":
+            options = {"story": tuple(texts_of(fields, "story")), "why": options["why"]}
+            limits.check_texts(options["story"])
+        elif model.task != "translate":
+            options.pop("target")
+        seen = await model.look(string(fields, "text"), **options)
+        return Response(to_json(seen), media_type="application/json")
+
+    @router.post("/tokenize")
+    async def tokenize(request: Request) -> dict[str, Any]:
+        """text, model: its tokens and their ids."""
+        fields = await read_body(request)
+        model = gallery.models.get(string(fields, "model"))
+        if model is None:
+            raise RequestError(404, f"there is no model {fields['model']}")
+        text = string(fields, "text")
+        limits.check_texts([text])
+        ids = model.opened.tokenizer.encode(text)
+        return {"ids": ids, "tokens": model.opened.tokenizer.tokens(ids)}
+
+    _watch_runs(router, gallery)
+    return router
+
+
+def _watch_runs(router: APIRouter, gallery: Gallery) -> None:
+    @router.get("/runs")
+    async def runs() -> list[str]:
+        """Trainings that can be watched."""
+        return sorted(gallery.runs)
+
+    @router.get("/runs/{name}")
+    async def run(name: str, after: int = -1) -> dict[str, Any]:
+        """What a training has logged after a step."""
+        if name not in gallery.runs:
+            raise RequestError(404, f"there is no run {name}")
+        return read_run(gallery.runs[name], after)
+
+
+def optional(fields: dict[str, Any], name: str) -> str | None:
+    """A field that may be left out."""
+    return string(fields, name) if fields.get(name) is not None else None
+
+
+def read_run(folder: Path, after: int) -> dict[str, Any]:
+    """The newest events of a run's metrics, as far as they are whole."""
+    events: list[dict[str, Any]] = []
+    path = folder / "run" / "metrics.jsonl"
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                event = json.loads(line)
+                if isinstance(event, dict) and event.get("step", -1) > after:
+                    events.append(event)
+            except ValueError:
+                continue  # the line that is being written
+    about = folder / "regard.json"
+    told = json.loads(about.read_bytes()) if about.is_file() else {}
+    return {"events": events[-MOST_EVENTS:], "scores": told.get("scores", {}), "step": told.get("step")}
+
+
+def _finite(told: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no word for what is not a number."""
+    score = told.get("score")
+    kept = told | {"score": None if score is None or math.isnan(score) else score}
+    return kept | {"alternatives": [_finite(one) for one in told.get("alternatives", [])]}

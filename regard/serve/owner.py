@@ -1,0 +1,189 @@
+"""The one owner of a model: what requests ask for waits here, and is run in batches that they share.
+
+Short requests have a lane of their own, so that nobody who waits at a screen waits behind a document. The queue is
+bounded in tokens: what does not fit is refused at once. What nobody waits for any more is not computed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from regard.serve.limits import Limits, RequestError
+
+QUICK_ITEMS, QUICK_TOKENS = 4, 256  # a request up to this size is a quick one
+BATCH_TOKENS = 1024  # that a lane takes at a time, divided by what each costs
+STALE = 0.2  # weight of the newest batch in what is known of the speed
+
+Run = Callable[[list[Any], Hashable], list[Any]]
+
+
+@dataclass(eq=False)
+class Work:
+    """What one request asked for."""
+
+    items: Sequence[Any]
+    sizes: list[int]  # tokens of each
+    options: Hashable  # items with equal ones may share a batch
+    cost: int  # how many times a token is computed: beams
+    deadline: float
+    answered: Callable[[Work], None]
+    results: list[Any] = field(default_factory=list)
+    taken: int = 0  # items that were given to a lane
+    left: int = 0  # items that are not answered yet
+    problem: BaseException | None = None
+    is_gone: bool = False  # nobody waits for it
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether a person may be waiting for it."""
+        return len(self.items) <= QUICK_ITEMS and self.waiting_tokens <= QUICK_TOKENS
+
+    @property
+    def waiting_tokens(self) -> int:
+        """Of the items that no lane has taken."""
+        return sum(self.sizes[self.taken :])
+
+
+class Owner:
+    """Runs one model in lanes; the first lane takes quick work only, if there are several."""
+
+    def __init__(self, name: str, run: Run, lanes: int, limits: Limits, *, batches: bool) -> None:
+        self.name, self._run, self._limits, self._batches = name, run, limits, batches
+        self._quick: deque[Work] = deque()
+        self._slow: deque[Work] = deque()
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._tokens = 0  # that wait or are being computed
+        self._speed = 2000.0  # tokens a second, as seen of late
+        self.batches = self.items = 0  # that were run
+        self._threads = [
+            threading.Thread(target=self._work, args=(number == 0 and lanes > 1,), daemon=True, name=f"{name} {number}")
+            for number in range(lanes)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def queued_tokens(self) -> int:
+        """Tokens of all that was accepted and is not answered."""
+        return self._tokens
+
+    async def ask(self, items: Sequence[Any], sizes: list[int], options: Hashable, cost: int = 1) -> list[Any]:
+        """The answers to all items, in order. Whoever stops waiting (is cancelled) is not computed further."""
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+
+        def answered(work: Work) -> None:
+            def tell() -> None:
+                if not done.done():
+                    done.set_exception(work.problem) if work.problem else done.set_result(work.results)
+
+            loop.call_soon_threadsafe(tell)
+
+        work = self._admit(items, sizes, options, cost, answered)
+        if work is None:
+            return []
+        try:
+            return list(await asyncio.wait_for(done, self._limits.seconds))
+        except TimeoutError:
+            raise RequestError(503, f"no answer within {self._limits.seconds:.0f} s", 1.0) from None
+        finally:
+            self._forget(work)
+
+    def _admit(
+        self, items: Sequence[Any], sizes: list[int], options: Hashable, cost: int, answered: Callable[[Work], None]
+    ) -> Work | None:
+        if not items:
+            return None
+        work = Work(items, sizes, options, cost, time.monotonic() + self._limits.seconds, answered)
+        work.results, work.left = [None] * len(items), len(items)
+        total = sum(sizes)
+        with self._changed:
+            if self._is_closed:
+                raise RequestError(503, "the server is shutting down", 1.0)
+            if self._tokens and self._tokens + total > self._limits.queued_tokens:
+                wait = min(30.0, max(1.0, self._tokens / max(1.0, self._speed)))
+                raise RequestError(429, f"{self._tokens} tokens are waiting already; try again later", math.ceil(wait))
+            self._tokens += total
+            (self._quick if work.is_quick else self._slow).append(work)
+            self._changed.notify_all()
+        return work
+
+    def close(self) -> None:
+        """No more is taken; what was taken is answered."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def _forget(self, work: Work) -> None:
+        """Frees the room of what was not begun."""
+        with self._changed:
+            if not work.is_gone:
+                work.is_gone = True
+                self._tokens -= work.waiting_tokens
+                for queue in (self._quick, self._slow):
+                    if work in queue:
+                        queue.remove(work)
+
+    def _work(self, only_quick: bool) -> None:
+        while True:
+            with self._changed:
+                while not (batch := self._take(only_quick)):
+                    if self._is_closed and not self._quick and not self._slow:
+                        return
+                    self._changed.wait()
+            self._answer(batch)
+
+    def _take(self, only_quick: bool) -> list[tuple[Work, int]]:
+        """Items for one batch: from the oldest work and from all that can share with it."""
+        queue = self._quick if only_quick or not self._slow else self._slow
+        if not queue:
+            return []
+        first = queue[0]
+        room = max(1, BATCH_TOKENS // first.cost)
+        batch: list[tuple[Work, int]] = []
+        for work in list(queue):
+            if work.options != first.options or room <= 0:
+                continue
+            while work.taken < len(work.items) and (room > 0 or not batch):
+                batch.append((work, work.taken))
+                room -= work.sizes[work.taken]
+                work.taken += 1
+                if not self._batches:
+                    room = 0
+            if work.taken == len(work.items):
+                queue.remove(work)
+        return batch
+
+    def _answer(self, batch: list[tuple[Work, int]]) -> None:
+        now = time.monotonic()
+        alive = [(work, index) for work, index in batch if not work.is_gone and work.deadline > now]
+        problem: BaseException | None = None
+        found: list[Any] = []
+        if alive:
+            try:
+                found = self._run([work.items[index] for work, index in alive], alive[0][0].options)
+            except BaseException as trouble:
+                problem = trouble
+        tokens = sum(work.sizes[index] for work, index in batch)
+        with self._changed:
+            self._tokens -= tokens
+            self.batches += 1
+            self.items += len(alive)
+            seconds = max(1e-4, time.monotonic() - now)
+            self._speed += STALE * (tokens * len(self._threads) / seconds - self._speed) if alive else 0.0
+        for place, (work, index) in enumerate(alive):
+            if problem is None:
+                work.results[index] = found[place]
+            else:
+                work.problem = problem
+            work.left -= 1
+            if work.left == 0 or work.problem is not None:
+                work.answered(work)

@@ -1,0 +1,21 @@
+"use strict";
+// An answerer: change the facts of a story, and see the hops and the answer move.
+regard.panels.answer = (model) => {
+  const tale = "Brian is a frog.\nLily is gray.\nBrian is yellow.\nJulius is green.\nGreg is a frog.";
+  const story = regard.make("textarea", { rows: 7, dir: "auto", "aria-label": "Story" }, tale);
+  const question = regard.make("input", { type: "text", dir: "auto", "aria-label": "Question", value: "What color is Greg?" });
+  const told = regard.make("p", { class: "answer", "aria-live": "polite" });
+  const look = regard.lookBox();
+  const answer = regard.newest(async (signal) => {
+    regard.complain("");
+    const sentences = story.value.split("\n").map((line) => line.trim()).filter(Boolean);
+    if (!sentences.length || !question.value.trim()) return;
+    const found = await regard.askJson("/api/answer", { model: model.id, story: sentences, question: question.value.trim() }, signal);
+    told.replaceChildren(regard.make("strong", {}, found.text), ` ${regard.percent(found.probability)}`,
+      found.unknown.length ? regard.make("small", {}, ` never seen: ${found.unknown.join(", ")}`) : "");
+    await look.show({ model: model.id, text: question.value.trim(), story: sentences, why: true });
+  });
+  for (const box of [story, question]) box.addEventListener("input", regard.after(250, answer));
+  answer();
+  return regard.make("section", {}, story, question, told, look.box);
+};

@@ -1,0 +1,31 @@
+"use strict";
+// The page: one tab for each model and each training that is served.
+(async () => {
+  const box = document.querySelector("main");
+  const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+  regard.setTheme(dark ? "dark" : "light");
+  const trouble = regard.make("p", { id: "trouble", role: "alert", hidden: true });
+  const tabs = regard.make("nav", { class: "models" }), stage = regard.make("div", {});
+  const theme = regard.make("button", { title: "dark or light", onclick: () => regard.setTheme(regard.isDark() ? "light" : "dark") }, "☾");
+  box.append(regard.make("header", {}, regard.make("h1", {}, "regard")), tabs, trouble, stage);
+  const open = (label, draw) => {
+    const tab = regard.make("button", { class: "tab", "data-model": label, onclick: () => {
+      for (const other of tabs.children) other.classList.toggle("chosen", other === tab);
+      regard.complain("");
+      stage.replaceChildren(draw());
+    } }, label);
+    tabs.append(tab);
+    return tab;
+  };
+  try {
+    const models = await regard.askJson("/api/models"), runs = await regard.askJson("/api/runs");
+    for (const model of models) {
+      if (regard.panels[model.task]) open(model.source ? `${model.id} (${model.source} → ${model.target})` : model.id, () => regard.panels[model.task](model));
+    }
+    for (const run of runs) open(`training: ${run}`, () => regard.panels.run(run));
+    tabs.append(theme);
+    tabs.firstChild.click();
+  } catch (problem) {
+    regard.complain(problem.message);
+  }
+})();

@@ -1,0 +1,84 @@
+"use strict";
+// Asking the server; a key, where one is needed, is asked for once and kept for this tab only.
+regard.ask = async (path, fields, signal) => {
+  const headers = { "Content-Type": "application/json" };
+  const key = sessionStorage.getItem("regard-key");
+  if (key) headers.Authorization = `Bearer ${key}`;
+  const response = await fetch(path, fields === undefined ? { headers, signal } : { method: "POST", headers, signal, body: JSON.stringify(fields) });
+  if (response.status === 401) {
+    const given = window.prompt("This server wants a key:");
+    if (!given) throw new Error("a key is needed");
+    sessionStorage.setItem("regard-key", given);
+    return regard.ask(path, fields, signal);
+  }
+  if (!response.ok) {
+    const told = await response.json().catch(() => ({ error: response.statusText }));
+    throw new Error(typeof told.error === "string" ? told.error : told.error.message);
+  }
+  return response;
+};
+
+regard.askJson = async (path, fields, signal) => (await regard.ask(path, fields, signal)).json();
+
+// The newest question counts: an older one that is still being answered is given up.
+regard.newest = (work) => {
+  let last = null;
+  return async (...given) => {
+    if (last) last.abort();
+    last = new AbortController();
+    try {
+      return await work(last.signal, ...given);
+    } catch (problem) {
+      if (problem.name !== "AbortError") regard.complain(problem.message);
+      return undefined;
+    }
+  };
+};
+
+regard.complain = (message) => {
+  const box = document.querySelector("#trouble");
+  box.textContent = message;
+  box.hidden = !message;
+};
+
+regard.after = (milliseconds, work) => {
+  let timer = null;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work(...given), milliseconds);
+  };
+};
+
+// What was seen, as the server tells it: weights as they are, the rest as in a saved page.
+regard.LiveData = class extends regard.Data {
+  constructor(told) {
+    super((name) => (name === "seen" ? JSON.stringify({ ...told, kinds: told.kinds }) : null));
+  }
+
+  map(kind, key) {
+    const name = `${kind}-${key}`;
+    if (!this.kept.has(name)) this.kept.set(name, Float32Array.from(regard.flatMap(this, this.kinds[kind], kind, key)));
+    return this.kept.get(name);
+  }
+};
+
+regard.flatMap = (data, about, kind, key) => {
+  if (key === "rollout") return about.rollout.flat();
+  const [layer, head] = key.split("-").map(Number);
+  if (head) return about.weights[layer - 1][head - 1].flat();
+  const isAligning = key === "alignment";
+  const chosen = isAligning ? data.aligning.heads.map((number) => about.weights[data.aligning.layer][number]) : about.weights.flat();
+  const rows = about.rows.map((_, y) => about.columns.map((__, x) => chosen.reduce((sum, map) => sum + map[y][x], 0) / chosen.length));
+  if (isAligning && data.aligning.is_after !== false) return rows.map((_, y) => rows[Math.min(y + 1, rows.length - 1)]).flat();
+  return rows.flat();
+};
+
+// The views of a look, live, below whatever asked for it.
+regard.lookBox = () => {
+  const box = regard.make("section", { class: "look" });
+  const show = regard.newest(async (signal, fields) => {
+    const told = await regard.askJson("/api/look", fields, signal);
+    regard.show(box, new regard.LiveData(told));
+  });
+  return { box, show };
+};

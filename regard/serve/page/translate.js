@@ -1,0 +1,84 @@
+"use strict";
+// A translator: type and read along; point at words; click one for what else could stand there, and take it from there.
+regard.panels.translate = (model) => {
+  const source = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Source", placeholder: `Type ${model.source} …` });
+  const target = regard.make("p", { class: "sentence", dir: "auto", "aria-live": "polite" });
+  const echo = regard.make("p", { class: "sentence", dir: "auto" });
+  const choices = regard.make("div", { class: "choices" }), tree = regard.make("div", { class: "tree" });
+  const look = regard.lookBox();
+  let prefix = "";
+
+  const show = (found) => {
+    const words = found.text.split(/\s+/).filter(Boolean), sources = found.source_tokens.join("").split(/\s+/).filter(Boolean);
+    const mine = sources.map((word) => regard.make("span", { class: "token" }, word));
+    const theirs = words.map((word, place) => regard.make("span", { class: "token", tabindex: "0", "data-word": place,
+      onclick: () => offer(words, place) }, word));
+    const light = (side, place, isOn) => {
+      for (const [s, t] of found.alignment) {
+        if ((side === "target" ? t : s) === place) (side === "target" ? mine[s] : theirs[t])?.classList.toggle("lit", isOn);
+      }
+    };
+    for (const [spans, side] of [[mine, "source"], [theirs, "target"]]) {
+      spans.forEach((span, place) => {
+        for (const [name, isOn] of [["pointerenter", true], ["focus", true], ["pointerleave", false], ["blur", false]]) {
+          span.addEventListener(name, () => light(side, place, isOn));
+        }
+      });
+    }
+    echo.replaceChildren(...mine.flatMap((span) => [span, " "]));
+    target.replaceChildren(...theirs.flatMap((span) => [span, " "]));
+    tree.replaceChildren(regard.make("h3", {}, "Best ways to say it"), regard.beamTree([found, ...found.alternatives]));
+  };
+
+  const translate = regard.newest(async (signal) => {
+    const text = source.value.trim();
+    regard.complain("");
+    choices.replaceChildren();
+    if (!text) return [target, echo, tree].forEach((box) => box.replaceChildren());
+    const told = await regard.askJson("/api/translate", { model: model.id, text, n_best: 4, prefix }, signal);
+    show(told.translations[0]);
+  });
+
+  // What else could stand at a place, given what stands before it.
+  const offer = regard.newest(async (signal, words, place) => {
+    const before = words.slice(0, place).join(" ");
+    const told = await regard.askJson("/api/translate", { model: model.id, text: source.value.trim(), n_best: 8, beam: 8, prefix: before }, signal);
+    const all = [told.translations[0], ...told.translations[0].alternatives];
+    const next = [...new Set(all.map((one) => one.text.split(/\s+/).filter(Boolean)[place]).filter(Boolean))];
+    choices.replaceChildren(regard.make("span", { class: "legend" }, before ? `after “${before}”: ` : "at the beginning: "),
+      ...next.map((word) => regard.make("button", { class: word === words[place] ? "chosen" : "", "data-choice": word,
+        onclick: () => { prefix = `${before} ${word}`.trim(); translate(); } }, word)),
+      regard.make("button", { onclick: () => { prefix = ""; translate(); } }, "let it choose"));
+  });
+
+  source.addEventListener("input", regard.after(250, () => { prefix = ""; translate(); }));
+  const inside = regard.make("button", { "data-act": "look", onclick: () => {
+    const said = target.textContent.trim();
+    if (said) look.show({ model: model.id, text: source.value.trim(), target: said, why: true });
+  } }, "Look inside");
+  return regard.make("section", {}, source, echo, target, choices, inside, tree, look.box);
+};
+
+// Translations that begin alike share their beginning: a tree, with the score of each end.
+regard.beamTree = (found) => {
+  const root = { next: new Map(), scores: [] };
+  for (const one of found) {
+    let place = root;
+    for (const word of one.text.split(/\s+/).filter(Boolean)) {
+      if (!place.next.has(word)) place.next.set(word, { next: new Map(), scores: [] });
+      place = place.next.get(word);
+    }
+    place.scores.push(one.score);
+  }
+  const draw = (place) => regard.make("ul", {}, ...[...place.next].map(([word, below]) => {
+    const run = [word];
+    while (below.next.size === 1 && !below.scores.length) { // a run of words without a choice stays on one line
+      const [[more, next]] = below.next;
+      run.push(more);
+      below = next;
+    }
+    const score = below.scores.length && below.scores[0] !== null ? regard.make("small", {}, ` ${below.scores[0].toFixed(2)}`) : "";
+    return regard.make("li", {}, regard.make("bdi", {}, run.join(" ")), score, below.next.size ? draw(below) : "");
+  }));
+  return draw(root);
+};

@@ -1,0 +1,54 @@
+"use strict";
+// A writer: text that streams on from a prompt, with sliders; then each token by how much of a surprise it was.
+regard.panels.write = (model) => {
+  const prompt = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Prompt", placeholder: "Begin a text …" });
+  const out = regard.make("pre", { class: "written", dir: "auto", "aria-live": "polite" });
+  const slider = (name, least, most, step, value) => {
+    const told = regard.make("output", {}, String(value));
+    const input = regard.make("input", { type: "range", min: least, max: most, step, value, "aria-label": name });
+    input.addEventListener("input", () => { told.textContent = input.value; });
+    return { box: regard.make("label", {}, `${name} `, input, " ", told), value: () => Number(input.value) };
+  };
+  const temperature = slider("temperature", 0, 2, 0.05, 0.8), top = slider("top p", 0.05, 1, 0.05, 0.95), tokens = slider("tokens", 10, 500, 10, 100);
+  const look = regard.lookBox();
+  let running = null;
+
+  const write = async () => {
+    if (running) running.abort();
+    running = new AbortController();
+    regard.complain("");
+    out.textContent = prompt.value;
+    try {
+      const response = await regard.ask("/v1/completions", { model: model.id, prompt: prompt.value, stream: true,
+        temperature: temperature.value(), top_p: top.value(), max_tokens: tokens.value() }, running.signal);
+      await regard.events(response, (event) => {
+        if (event.error) regard.complain(event.error.message);
+        else out.append(event.choices[0].text);
+      });
+      await look.show({ model: model.id, text: out.textContent.slice(0, 1500) });
+    } catch (problem) {
+      if (problem.name !== "AbortError") regard.complain(problem.message);
+    }
+  };
+  return regard.make("section", {}, prompt, regard.make("div", { class: "sliders" }, temperature.box, top.box, tokens.box),
+    regard.make("button", { "data-act": "write", onclick: write }, "Write"),
+    regard.make("button", { onclick: () => running && running.abort() }, "Stop"), out, look.box);
+};
+
+// Server-sent events until [DONE].
+regard.events = async (response, take) => {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let held = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    held += value;
+    const parts = held.split("\n\n");
+    held = parts.pop();
+    for (const part of parts) {
+      const text = part.replace(/^data: /, "");
+      if (text === "[DONE]") return;
+      take(JSON.parse(text));
+    }
+  }
+};

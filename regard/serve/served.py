@@ -1,0 +1,200 @@
+"""Models that are served: each with its owner, its name and what it can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from regard.errors import ConfigError
+from regard.folder import ABOUT, RUN, ModelFolder
+from regard.machine import count_cores
+from regard.run import load
+from regard.serve.limits import Limits, RequestError
+from regard.serve.owner import Owner
+
+Push = Callable[[str], bool]
+
+
+class Served:
+    """One model behind its owner."""
+
+    def __init__(self, name: str, folder: Path, limits: Limits) -> None:
+        self.name, self.folder, self.limits = name, folder, limits
+        self.opened: Any = load(folder)
+        self.task = str(self.opened.about["task"])
+        lanes = count_cores() + 1 if self.task == "translate" and self.opened.engine == "ctranslate2" else 1
+        if lanes > 1:
+            self.opened.share(lanes)
+        self.owner = Owner(name, self._run, lanes, limits, batches=self.task == "translate")
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Of a translator: what it reads and what it writes."""
+        return self.opened.source_language or "auto", self.opened.target_language or "und"
+
+    def size(self, text: str) -> int:
+        """Tokens of a text, as the queue counts them."""
+        return len(self.opened.tokenizer.encode_part(text)) + 1
+
+    async def translate(self, texts: Sequence[str], **options: Any) -> list[Any]:
+        """A Translation of each text."""
+        self.limits.check_texts(texts)
+        beam = int(options.get("beam", 4))
+        self.limits.check_number("beam", max(beam, int(options.get("n_best", 1))), 1, self.limits.beams)
+        return await self._ask("translate", texts, [self.size(text) for text in texts], options, beam)
+
+    async def fill(self, text: str, top: int) -> Any:
+        """What may stand in the gaps of a text."""
+        self.limits.check_texts([text])
+        self.limits.check_number("top", top, 1, 100)
+        return (await self._ask("fill", [text], [self.size(text)], {"top": top}))[0]
+
+    async def answer(self, story: Sequence[str], question: str) -> Any:
+        """The answer to a question about a story."""
+        self.limits.check_texts([*story, question])
+        size = sum(map(self.size, [*story, question]))
+        return (await self._ask("answer", [(tuple(story), question)], [size], {}))[0]
+
+    async def look(self, text: str, **options: Any) -> Any:
+        """What was seen."""
+        if len(text) > self.limits.look_letters:
+            raise RequestError(
+                413, f"a text of {len(text)} characters; at most {self.limits.look_letters} are looked into"
+            )
+        options = {name: value for name, value in options.items() if value is not None}
+        return (await self._ask("look", [text], [10 * self.size(text)], options))[0]
+
+    async def written(self, prompt: str, samples: int, options: dict[str, Any]) -> Sequence[Any]:
+        """Ways to go on with a text: ids, texts and log-probabilities of each."""
+        size = self.size(prompt) + int(options["tokens"])
+        found: Sequence[Any] = await self._ask(
+            "write", [(prompt, n) for n in range(samples)], [size] * samples, options
+        )
+        return found
+
+    async def stream(self, prompt: str, options: dict[str, Any], push: Push) -> None:
+        """Goes on with a text and pushes each piece; when `push` says no, nobody reads any more."""
+        size = self.size(prompt) + int(options["tokens"])
+        await self._ask("stream", [(prompt, push)], [size], options)
+
+    async def _ask(
+        self, what: str, items: Sequence[Any], sizes: list[int], options: dict[str, Any], cost: int = 1
+    ) -> list[Any]:
+        frozen = (("what", what), *sorted((k, tuple(v) if isinstance(v, list) else v) for k, v in options.items()))
+        return await self.owner.ask(items, sizes, frozen, cost)
+
+    def _run(self, items: list[Any], frozen: Any) -> list[Any]:
+        """What a lane does; it is the only one that touches the model."""
+        options = dict(frozen)
+        match options.pop("what"):
+            case "translate":
+                return list(self.opened.translate_all(items, **options))
+            case "fill":
+                return [self.opened.fill(text, **options) for text in items]
+            case "answer":
+                return [self.opened.answer(story, question) for story, question in items]
+            case "look":
+                return [self.opened.look(text, **options) for text in items]
+            case "stream":
+                for prompt, push in items:
+                    for piece in self.opened.stream(prompt, **options):
+                        if not push(piece):
+                            break
+                return [None] * len(items)
+            case "write":
+                seed = options.pop("seed")
+                return [self.opened.sample(prompt, seed=seed + number, **options) for prompt, number in items]
+        raise AssertionError(options)
+
+    def describe(self) -> dict[str, Any]:
+        """What it is, for programs and for the page."""
+        about = self.opened.about
+        told = {"id": self.name, "task": self.task, "engine": getattr(self.opened, "engine", "torch"),
+                "scores": about.get("scores", {})}  # fmt: skip
+        if self.task == "translate":
+            told |= dict(zip(("source", "target"), self.languages, strict=True))
+        return told
+
+
+class Gallery:
+    """All models that are served."""
+
+    def __init__(self, folders: Sequence[Path], limits: Limits) -> None:
+        """What is in the folders is told to be wrong at once; the models themselves are opened by `load`."""
+        self.limits, self.is_ready, self.is_draining = limits, False, False
+        names = [folder.resolve().name for folder in folders]
+        if len(set(names)) < len(names):
+            raise ConfigError(f"two of the models are called the same ({', '.join(names)}); rename a folder")
+        self.folders = dict(zip(names, folders, strict=True))
+        self.models: dict[str, Served] = {}
+        self.runs = {name: folder for name, folder in self.folders.items() if (folder / RUN).is_dir()}
+        for name, folder in self.folders.items():
+            if name not in self.runs or (folder / ABOUT).exists():
+                ModelFolder(folder)
+
+    def load(self) -> None:
+        """Opens all models."""
+        for name, folder in self.folders.items():
+            if (folder / ABOUT).exists() or name not in self.runs:  # a training without a model yet is only watched
+                self.models[name] = Served(name, folder, self.limits)
+        self.is_ready = True
+
+    def find(self, name: str | None, task: str) -> Served:
+        """The model of this name, or the first of its task."""
+        if name is not None:
+            if name not in self.models:
+                raise RequestError(404, f"there is no model {name}; served are {', '.join(self.models)}")
+            if self.models[name].task != task:
+                raise RequestError(422, f"{name} is a model to {self.models[name].task}, not to {task}")
+            return self.models[name]
+        found = next(iter(self.of(task)), None)
+        if found is None:
+            raise RequestError(404, f"no model to {task} is served")
+        return found
+
+    def of(self, task: str) -> Iterator[Served]:
+        """All models of a task."""
+        return (model for model in self.models.values() if model.task == task)
+
+    def pair(self, source: str, target: str, text: str) -> tuple[Served, str]:
+        """The translator between two languages, and the language it reads; `auto` is found out."""
+        there = [model for model in self.of("translate") if model.languages[1] == target]
+        if source != "auto":
+            there = [model for model in there if model.languages[0] in {source, "auto"}]
+        if not there:
+            known = ", ".join(f"{one.languages[0]} to {one.languages[1]}" for one in self.of("translate"))
+            raise RequestError(
+                400, f"nobody here translates from {source} to {target}; there is {known or 'no translator'}"
+            )
+        best = max(there, key=lambda model: fit(model, text)) if len(there) > 1 else there[0]
+        return best, best.languages[0]
+
+    def detect(self, text: str) -> list[dict[str, Any]]:
+        """Which of the languages that are read here a text may be in, likeliest first, with shares of 100."""
+        scores: dict[str, float] = {}
+        for model in self.of("translate"):
+            language = model.languages[0]
+            scores[language] = max(scores.get(language, 0.0), fit(model, text))
+        total = sum(score**4 for score in scores.values()) or 1.0
+        found = [{"language": name, "confidence": round(100 * score**4 / total, 1)} for name, score in scores.items()]
+        return sorted(found, key=lambda one: -float(str(one["confidence"])))
+
+    def close(self) -> None:
+        """No more is taken."""
+        self.is_draining = True
+        for model in self.models.values():
+            model.owner.close()
+
+
+def fit(model: Served, text: str) -> float:
+    """How well a text suits what a translator reads: letters to a token, of the tokens it knows as sources."""
+    known = model.opened.aligner.reads(model.opened.tokenizer.encode_part(text))
+    size = model.size(text)
+    return len(text) / size * (0.1 + known)
+
+
+def as_dict(found: Any) -> dict[str, Any]:
+    """An answer of the library as JSON has it."""
+    return asdict(found)

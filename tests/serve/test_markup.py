@@ -1,0 +1,56 @@
+"""Tags are lifted from a text and put back where the alignment says."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.serve.markup import Passage, lift, put_back
+
+
+def translate(html, say):
+    """With a translator that says each passage as `say` does: text -> (text, links)."""
+    return "".join(part if isinstance(part, str) else put_back(part, *say(part.text)) for part in lift(html))
+
+
+def same(text):
+    return text, [(n, n) for n in range(len(text.split()))]
+
+
+def backwards(text):
+    words = text.split()
+    return " ".join(reversed(words)), [(n, len(words) - 1 - n) for n in range(len(words))]
+
+
+def test_tags_follow_their_words():
+    html = '<p>a <b>big red</b> house &amp; <a href="x">tree</a></p>'
+    assert translate(html, same) == html
+    assert translate(html, backwards) == '<p><a href="x">tree</a> &amp; house <b>red big</b> a</p>'
+
+
+def test_what_is_no_text_stays_as_it_was():
+    html = "<!doctype html><!-- a note --><style>b { c: d }</style><pre>x  y</pre>\n<ul>\n<li>one</li></ul><?php x ?>"
+    assert translate(html, lambda text: (text.upper(), [(0, 0)])) == html.replace("one", "ONE")
+
+
+def test_markup_in_a_word_between_words_and_of_nothing():
+    assert translate("un<b>do</b>ing it", same) == "<b>undoing</b> it"
+    assert translate("a<br>b", backwards) == "<br>b a" or translate("a<br>b", backwards).count("<br>") == 1
+    assert translate("<b></b>", same) == "<b></b>" and translate("", same) == ""
+    assert translate("<i>a", same) == "<i>a</i>" and translate("a</i>", same) == "a"
+    assert translate("a <b>b</b> c", lambda text: ("x y", [])) == "x y<b></b>"  # nothing is linked: nothing is lost
+
+
+TAGS = st.sampled_from(
+    ["<b>", "</b>", "<i class='x'>", "</i>", "<p>", "</p>", "<br>", "a", "b c", " ", "&lt;", "<", ">", "é"]
+)
+
+
+@given(st.lists(TAGS, max_size=20).map("".join))
+def test_every_word_and_every_inline_tag_comes_through(html):
+    out = translate(html, same)
+    words = [word for part in lift(html) if isinstance(part, Passage) for word in part.words]
+    again = [word for part in lift(out) if isinstance(part, Passage) for word in part.words]
+    assert "".join(words) == "".join(again)
+    for tag in ("b", "i"):
+        assert len(re.findall(f"<{tag}[ >]", out)) == len(re.findall(f"</{tag}>", out))

@@ -1,0 +1,267 @@
+"""The server as its clients see it: what they speak, how much they may ask, who they are, and how it stops."""
+
+import concurrent.futures
+import json
+import signal
+import socket
+import threading
+import time
+
+import pytest
+from server import Running, wait_until
+
+import regard
+
+TEXT = "The old dog sleeps in the garden."
+
+
+def test_libretranslates_client_translates_lists_languages_and_detects(server, folders):
+    from libretranslatepy import LibreTranslateAPI
+
+    client = LibreTranslateAPI(server.url + "/")
+    expected = regard.load(folders[0])(TEXT)
+    assert client.translate(TEXT, "en", "fr") == expected
+    assert client.translate(TEXT, "auto", "fr") == expected
+    assert [one["code"] for one in client.languages()] == ["en"]
+    assert client.detect(TEXT)[0]["language"] == "en"
+    status, told, _ = server.ask("/translate", {"q": [TEXT, "", "The dog."], "source": "en", "target": "fr"})
+    assert status == 200 and told["translatedText"][:2] == [expected, ""] and len(told["translatedText"]) == 3
+    status, told, _ = server.ask(
+        "/translate", {"q": "The dog.\n\nThe cat.", "source": "en", "target": "fr", "alternatives": 2}
+    )
+    assert told["translatedText"].count("\n") == 2
+    assert server.ask("/frontend/settings")[1]["charLimit"] == 20000
+
+
+def test_openais_client_writes_streams_and_tells_chances(server, folders):
+    import openai
+
+    client = openai.OpenAI(base_url=server.url + "/v1", api_key="none")
+    assert {model.id for model in client.models.list()} == {"en-fr", "tales", "gaps", "stories"}
+    writer = regard.load(folders[1])
+    ask = {"model": "tales", "prompt": "The old", "max_tokens": 12, "temperature": 0.7, "seed": 3}
+    whole = client.completions.create(**ask)
+    assert whole.choices[0].text == writer("The old", tokens=12, temperature=0.7, seed=3)
+    assert whole.usage.completion_tokens <= 12
+    pieces = [event.choices[0].text for event in client.completions.create(**ask, stream=True)]
+    assert "".join(pieces) == whole.choices[0].text and len(pieces) > 2
+    several = client.completions.create(**ask | {"temperature": 0}, n=2, logprobs=3)
+    first = several.choices[0]
+    assert len(several.choices) == 2 and first.text == several.choices[1].text
+    assert len(first.logprobs.tokens) == len(first.logprobs.token_logprobs) == len(first.logprobs.top_logprobs)
+    for token, chance, others in zip(
+        first.logprobs.tokens, first.logprobs.token_logprobs, first.logprobs.top_logprobs, strict=True
+    ):
+        assert chance <= 0 and (others[token] == pytest.approx(chance, abs=1e-4) if token in others else True)
+    stopped = client.completions.create(**ask, stop=[whole.choices[0].text[3:6]])
+    assert stopped.choices[0].text == whole.choices[0].text[:3] and stopped.choices[0].finish_reason == "stop"
+    with pytest.raises(openai.NotFoundError, match="no model other"):
+        client.completions.create(model="other", prompt="x")
+
+
+def test_a_stream_ends_in_done(server):
+    raw = json.dumps({"model": "tales", "prompt": "The", "max_tokens": 5, "stream": True}).encode()
+    status, text, headers = server.ask("/v1/completions", raw=raw)
+    assert status == 200 and headers["Content-Type"].startswith("text/event-stream")
+    events = text.strip().split("\n\n")
+    assert events[-1] == "data: [DONE]" and all(json.loads(event[6:])["object"] for event in events[:-1])
+
+
+def test_our_own_routes_answer_as_the_library_does(server, folders):
+    translator, _, filler, answerer = (regard.load(folder) for folder in folders)
+    status, told, _ = server.ask("/api/translate", {"text": TEXT, "n_best": 3, "beam": 4})
+    found = translator.translate(TEXT, n_best=3, beam=4, alignments=True)
+    one = told["translations"][0]
+    assert (one["text"], one["tokens"]) == (found.text, found.tokens) and one["score"] == pytest.approx(
+        found.score, abs=1e-4
+    )
+    assert [tuple(link) for link in one["alignment"]] == found.alignment and len(one["alternatives"]) == 2
+    status, told, _ = server.ask("/api/translate", {"text": TEXT, "prefix": "Le"})
+    assert told["translations"][0]["text"].startswith("Le")
+    status, told, _ = server.ask("/api/fill", {"text": "The [MASK] dog.", "top": 2})
+    assert told["text"] == filler("The [MASK] dog.") and len(told["gaps"][0]) == 2
+    tale = ["Brian is a frog.", "Brian is yellow.", "Greg is a frog."]
+    status, told, _ = server.ask("/api/answer", {"story": tale, "question": "What color is Greg?"})
+    assert told["text"] == answerer(tale, "What color is Greg?")
+    status, told, _ = server.ask("/api/look", {"model": "en-fr", "text": TEXT, "why": True})
+    assert told == json.loads(translator.look(TEXT, why=True).to_json()) or told["answer"] == translator(TEXT)
+    status, told, _ = server.ask("/api/tokenize", {"model": "en-fr", "text": TEXT})
+    assert told["ids"] == translator.tokenizer.encode(TEXT)
+    assert server.ask("/api/runs")[1] == ["en-fr", "gaps", "stories", "tales"]
+    status, told, _ = server.ask("/api/runs/en-fr")
+    assert status == 200 and told["events"][-1]["step"] > 0
+    assert server.ask("/openapi.json")[1]["info"]["title"] == "regard"
+
+
+def test_tags_stay_with_their_words(server):
+    html = "<div>\n <p>The <b>old</b> dog <i>sleeps</i>.<br>It is &lt;late&gt;.</p>"
+    html += '<script>let a = "The dog";</script></div>'
+    status, told, _ = server.ask("/translate", {"q": html, "source": "en", "target": "fr", "format": "html"})
+    said = told["translatedText"]
+    assert (
+        status == 200 and said.startswith("<div>\n <p>") and said.endswith('<script>let a = "The dog";</script></div>')
+    )
+    for tag in ("<b>", "</b>", "<i>", "</i>", "<br>", "</p>"):
+        assert said.count(tag) == 1
+    assert said.index("<b>") < said.index("</b>") and said.index("<i>") < said.index("</i>")
+
+
+@pytest.mark.parametrize(("path", "fields", "status", "told"), [
+    ("/translate", {"q": TEXT, "source": "en", "target": "xx"}, 400, "nobody here translates from en to xx"),
+    ("/translate", {"q": 5, "source": "en", "target": "fr"}, 400, "q is missing or not a text"),
+    ("/translate", {"q": ["x"] * 300, "source": "en", "target": "fr"}, 413, "300 texts"),
+    ("/translate", {"q": "x" * 30_000, "source": "en", "target": "fr"}, 413, "30000 characters"),
+    ("/translate", {"q": "x", "source": "en", "target": "fr", "format": "pdf"}, 400, "text or html"),
+    ("/translate", {"q": "\ud800", "source": "en", "target": "fr"}, 400, "half a character"),
+    ("/api/translate", {"text": "x", "beam": 500}, 422, "beam is 500"),
+    ("/api/translate", {"text": "x", "n_best": 0}, 422, "n_best is 0"),
+    ("/api/translate", {"text": "x", "model": "gaps"}, 422, "a model to fill"),
+    ("/api/fill", {"text": "no gap"}, 422, "has no [MASK]"),
+    ("/api/look", {"model": "en-fr", "text": "x " * 2000}, 413, "looked into"),
+    ("/api/answer", {"story": [], "question": "?"}, 422, "no sentence"),
+    ("/nowhere", {"a": 1}, 404, "Not Found"),
+])  # fmt: skip
+def test_what_cannot_be_served_is_refused_with_its_reason(server, path, fields, status, told):
+    found, answer, _ = server.ask(path, fields)
+    assert found == status and told in answer["error"]
+
+
+@pytest.mark.parametrize("fields", [{"max_tokens": 10**9}, {"n": 99}, {"temperature": "hot"}, {"logprobs": 50},
+                                    {"top_p": 0}, {"stop": [""]}, {"seed": -1}, {"prompt": {"a": 1}}])  # fmt: skip
+def test_every_number_of_a_completion_has_its_bounds(server, fields):
+    status, answer, _ = server.ask("/v1/completions", {"model": "tales", "prompt": "a"} | fields)
+    assert status in {400, 422} and answer["error"]["message"]
+
+
+def test_what_is_no_request_is_refused_and_the_server_lives_on(server):
+    for raw, status in ((b"{", 400), (b"[1]", 400), (b"\xff\xfe", 400), (b"[" * 100_000, 400), (b"x" * 3_000_000, 413)):
+        assert server.ask("/translate", raw=raw)[0] == status
+    for junk in (
+        b"GARBAGE\r\n\r\n",
+        b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999\r\n\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+            connection.sendall(junk)
+            assert connection.recv(100).startswith(b"HTTP/1.1 4")
+    assert server.ask("/health")[0] == 200
+
+
+def test_strangers_are_kept_out(server):
+    assert server.ask("/health", headers={"Host": "evil.example"})[0] == 421
+    status, told, _ = server.ask("/api/models", headers={"Origin": "http://evil.example"})
+    assert status == 403 and "other sites" in told["error"]
+    status, _, headers = server.ask("/")
+    assert status == 200 and "default-src 'none'" in headers["Content-Security-Policy"]
+    assert "Access-Control-Allow-Origin" not in headers and headers["X-Content-Type-Options"] == "nosniff"
+    for name in ("../app.py", "..%2fapp.py", "%2e%2e/app.py", "app.py", "a%00.js"):
+        assert server.ask(f"/page/{name}")[0] == 404
+
+
+def test_no_text_of_a_request_is_logged(server):
+    secret = "zanzibarquartz"
+    server.ask("/translate", {"q": secret, "source": "en", "target": "fr"})
+    server.ask("/translate", {"q": secret, "source": "en", "target": "xx"})
+    assert wait_until(lambda: any('"/translate"' in line for line in server.said))
+    assert secret not in "".join(server.said) and secret not in server.ask("/metrics")[1]
+    line = next(json.loads(line) for line in server.said if '"/translate"' in line)
+    assert line.keys() == {"request", "route", "method", "status", "seconds"}
+
+
+def test_sentences_of_many_clients_share_batches_and_each_gets_its_own(server, folders):
+    texts = [f"The dog sees {number} cats." for number in range(60)]
+    expected = dict(zip(texts, regard.load(folders[0])(texts), strict=True))
+
+    def count(name):
+        text = server.ask("/metrics")[1]
+        return float(
+            next(line.split()[1] for line in text.splitlines() if line.startswith(f'regard_{name}{{model="en-fr"}}'))
+        )
+
+    before = count("batches_total"), count("items_total")
+    with concurrent.futures.ThreadPoolExecutor(30) as pool:
+        asks = {
+            text: pool.submit(server.ask, "/translate", {"q": text, "source": "en", "target": "fr"}) for text in texts
+        }
+        for text, ask in asks.items():
+            assert ask.result()[1]["translatedText"] == expected[text]
+    batches, items = count("batches_total") - before[0], count("items_total") - before[1]
+    assert items == 60 and batches < 60
+
+
+def test_a_client_that_goes_away_is_not_computed_further(server):
+    def queued():
+        text = server.ask("/metrics")[1]
+        return float(
+            next(
+                line.split()[1] for line in text.splitlines() if line.startswith('regard_queued_tokens{model="tales"}')
+            )
+        )
+
+    body = json.dumps({"model": "tales", "prompt": "The", "max_tokens": 2000, "n": 8}).encode()
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        head = f"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        connection.sendall(head.encode() + body)
+        assert wait_until(lambda: queued() > 1000)
+    assert wait_until(lambda: queued() == 0, seconds=30)
+
+
+def test_a_full_queue_refuses_at_once_and_an_empty_one_takes_again(folders):
+    server = Running(folders[1:2], "--queue", "3000")
+    try:
+        long = {"model": "tales", "prompt": "The", "max_tokens": 2000, "temperature": 1}
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            first = [pool.submit(server.ask, "/v1/completions", long)]
+            assert wait_until(lambda: 'queued_tokens{model="tales"} 2' in server.ask("/metrics")[1])
+            began = time.monotonic()
+            status, told, headers = server.ask("/v1/completions", long)
+            waited = time.monotonic() - began
+            assert status == 429 and int(headers["Retry-After"]) >= 1 and "waiting already" in told["error"]["message"]
+            assert waited < first[0].result()[0]  # a status is a larger number than its seconds
+            assert first[0].result()[0] == 200
+        assert server.ask("/v1/completions", long | {"max_tokens": 3})[0] == 200
+    finally:
+        assert server.stop() == 0
+
+
+def test_a_key_is_wanted_on_every_route_that_computes_or_reads(folders):
+    server = Running(folders[:1], "--api-key", "a long enough key")
+    try:
+        ask = {"q": "The dog.", "source": "en", "target": "fr"}
+        for path, fields in (("/translate", ask), ("/languages", None), ("/v1/models", None), ("/api/models", None),
+                             ("/metrics", None), ("/openapi.json", None), ("/api/runs/en-fr", None)):  # fmt: skip
+            assert server.ask(path, fields)[0] == 401
+            assert server.ask(path, fields, headers={"Authorization": "Bearer wrong"})[0] == 401
+            assert server.ask(path, fields, headers={"Authorization": "Bearer a long enough key"})[0] == 200
+        assert server.ask("/translate", ask | {"api_key": "a long enough key"})[0] == 200
+        assert server.ask("/translate", ask, headers={"X-Api-Key": "a long enough key"})[0] == 200
+        assert server.ask("/health")[0] == server.ask("/ready")[0] == server.ask("/")[0] == 200
+    finally:
+        assert server.stop(signal.SIGINT) == 0
+
+
+def test_what_was_accepted_is_answered_before_it_stops(folders):
+    server = Running(folders[:2])
+    lines = [f"The dog sees {number} cats and the old man sleeps in the garden." for number in range(200)]
+    found = []
+    fields = {"q": lines, "source": "en", "target": "fr"}
+    threads = [threading.Thread(target=lambda: found.append(server.ask("/translate", fields))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    assert wait_until(lambda: 'queued_tokens{model="en-fr"} 0' not in server.ask("/metrics")[1])
+    assert server.stop() == 0
+    for thread in threads:
+        thread.join()
+    assert [status for status, _, _ in found] == [200] * 3
+    assert all(len(told["translatedText"]) == 200 for _, told, _ in found)
+
+
+def test_other_machines_need_a_key_and_wrong_folders_are_told(folders, tmp_path):
+    from typer.testing import CliRunner
+
+    from regard.cli.commands import app
+
+    run = lambda *words: CliRunner().invoke(app, ["serve", *map(str, words)])  # noqa: E731
+    assert "give --api-key" in run(folders[0], "--host", "0.0.0.0").output
+    assert "fewer than 8" in run(folders[0], "--api-key", "short").output
+    assert "does not exist" in run(tmp_path / "none").output
+    assert "called the same" in run(folders[0], folders[0]).output
