@@ -4,8 +4,11 @@ import ctypes
 import os
 import platform
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
+
+PATIENT = 10  # how nice a thread is that steps back
 
 
 def count_cores() -> int:
@@ -54,3 +57,10 @@ def keep_memory() -> None:
         if hasattr(library, "gnu_get_libc_version"):
             for parameter in (-3, -1):  # from which size on the system is asked; how much is kept
                 library.mallopt(parameter, 2**30)
+
+
+def step_back() -> None:
+    """From now on this thread, and those it begins, leave the cores to others that want them, where the system can."""
+    if sys.platform == "linux":  # elsewhere a priority is of the whole process
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PATIENT)

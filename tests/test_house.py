@@ -23,11 +23,12 @@ STOREYS = [
     {"use"},
     {"tasks"},
     {"run"},
+    {"serve"},
     {"cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
 FORBIDDEN = {("model", "trainer"), ("generate", "model")}
-TORCHLESS = {"text", "errors", "config", "files", "machine", "folder", "use", "tasks", "run", "cli"}
+TORCHLESS = {"text", "errors", "config", "files", "machine", "folder", "use", "tasks", "run", "serve", "cli"}
 
 
 def files():

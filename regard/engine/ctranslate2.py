@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import ctranslate2
 from regard.engine.layout import Layout, candidates, fastest, group
 from regard.generate.found import Hypothesis
 from regard.generate.settings import Sampling, Search
+from regard.machine import step_back
 
 TOKENS_PER_BATCH = 1024  # source tokens times beams, padding included
 TRIAL_ROWS, TRIAL_LENGTH = 32, 12  # of the sentences a layout is tried with; rows for each worker
@@ -59,10 +61,18 @@ class FastTranslator:
 
         return wait
 
-    def share(self, workers: int) -> None:
-        """Opens one worker for each of several callers."""
+    def share(self, workers: int, *, is_patient: bool = False) -> None:
+        """Opens one worker for each of several callers; patient ones leave the cores to whoever else wants them."""
         self.layouts = {"bulk": Layout(workers, 1), "single": Layout(workers, 1)}
-        self._open(self.layouts["bulk"])
+
+        def open_workers() -> None:
+            if is_patient:
+                step_back()  # what begins in this thread inherits it
+            self._open(self.layouts["bulk"])
+
+        thread = threading.Thread(target=open_workers)
+        thread.start()
+        thread.join()
 
     def measure(self) -> Layouts:
         """The fastest layouts for this model on this machine, by trial."""

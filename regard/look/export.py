@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from regard.look.seen import Seen
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
-SCRIPTS = ("data", "colors", "text", "matrix", "lines", "overview", "said", "why", "story", "page")
+SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "said", "why", "page")
 HEIGHT = 760  # of the frame in a notebook, in pixels
 
 

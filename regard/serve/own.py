@@ -10,7 +10,6 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from regard.look.export import to_json
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
 from regard.serve.served import Gallery, as_dict
@@ -66,6 +65,14 @@ def make_own(gallery: Gallery) -> APIRouter:
             raise RequestError(422, "the story has no sentence")
         return as_dict(await model.answer(story, string(fields, "question")))
 
+    _look_inside(router, gallery)
+    _watch_runs(router, gallery)
+    return router
+
+
+def _look_inside(router: APIRouter, gallery: Gallery) -> None:
+    limits = gallery.limits
+
     @router.post("/look")
     async def look(request: Request) -> Response:
         """text, and target or story: all that was seen, as `regard look --to look.json` has it."""
@@ -80,7 +87,7 @@ def make_own(gallery: Gallery) -> APIRouter:
         elif model.task != "translate":
             options.pop("target")
         seen = await model.look(string(fields, "text"), **options)
-        return Response(to_json(seen), media_type="application/json")
+        return Response(seen.to_json(), media_type="application/json")
 
     @router.post("/tokenize")
     async def tokenize(request: Request) -> dict[str, Any]:
@@ -93,9 +100,6 @@ def make_own(gallery: Gallery) -> APIRouter:
         limits.check_texts([text])
         ids = model.opened.tokenizer.encode(text)
         return {"ids": ids, "tokens": model.opened.tokenizer.tokens(ids)}
-
-    _watch_runs(router, gallery)
-    return router
 
 
 def _watch_runs(router: APIRouter, gallery: Gallery) -> None:

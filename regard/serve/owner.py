@@ -19,9 +19,10 @@ from regard.serve.limits import Limits, RequestError
 
 QUICK_ITEMS, QUICK_TOKENS = 4, 256  # a request up to this size is a quick one
 BATCH_TOKENS = 1024  # that a lane takes at a time, divided by what each costs
+GATHER = 0.004  # seconds
 STALE = 0.2  # weight of the newest batch in what is known of the speed
 
-Run = Callable[[list[Any], Hashable], list[Any]]
+Run = Callable[[list[Any], Hashable, bool], list[Any]]  # items, options, whether by the lane of quick work
 
 
 @dataclass(eq=False)
@@ -63,6 +64,7 @@ class Owner:
         self._tokens = 0  # that wait or are being computed
         self._speed = 2000.0  # tokens a second, as seen of late
         self.batches = self.items = 0  # that were run
+        self._running = 0  # lanes that compute
         self._threads = [
             threading.Thread(target=self._work, args=(number == 0 and lanes > 1,), daemon=True, name=f"{name} {number}")
             for number in range(lanes)
@@ -133,17 +135,27 @@ class Owner:
                         queue.remove(work)
 
     def _work(self, only_quick: bool) -> None:
+        shared = 0  # requests in the last batch
         while True:
+            if shared > 2:
+                time.sleep(GATHER)  # whoever was just answered is about to ask again: they may share a batch
             with self._changed:
                 while not (batch := self._take(only_quick)):
                     if self._is_closed and not self._quick and not self._slow:
                         return
                     self._changed.wait()
-            self._answer(batch)
+                self._running += 1
+            shared = len({id(work) for work, _ in batch})
+            self._answer(batch, only_quick)
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
 
     def _take(self, only_quick: bool) -> list[tuple[Work, int]]:
         """Items for one batch: from the oldest work and from all that can share with it."""
         queue = self._quick if only_quick or not self._slow else self._slow
+        if not only_quick and queue is self._quick and self._running >= max(1, len(self._threads) - 1):
+            return []  # more lanes than cores at the same thing would only make batches smaller
         if not queue:
             return []
         first = queue[0]
@@ -162,14 +174,14 @@ class Owner:
                 queue.remove(work)
         return batch
 
-    def _answer(self, batch: list[tuple[Work, int]]) -> None:
+    def _answer(self, batch: list[tuple[Work, int]], by_quick: bool) -> None:
         now = time.monotonic()
         alive = [(work, index) for work, index in batch if not work.is_gone and work.deadline > now]
         problem: BaseException | None = None
         found: list[Any] = []
         if alive:
             try:
-                found = self._run([work.items[index] for work, index in alive], alive[0][0].options)
+                found = self._run([work.items[index] for work, index in alive], alive[0][0].options, by_quick)
             except BaseException as trouble:
                 problem = trouble
         tokens = sum(work.sizes[index] for work, index in batch)

@@ -24,9 +24,12 @@ class Served:
         self.name, self.folder, self.limits = name, folder, limits
         self.opened: Any = load(folder)
         self.task = str(self.opened.about["task"])
-        lanes = count_cores() + 1 if self.task == "translate" and self.opened.engine == "ctranslate2" else 1
-        if lanes > 1:
-            self.opened.share(lanes)
+        lanes, self._quick = 1, self.opened
+        if self.task == "translate" and self.opened.engine == "ctranslate2":
+            lanes = count_cores() + 1
+            self._quick = load(folder)  # with a worker of its own, which those of documents step back for
+            self._quick.share(1)
+            self.opened.share(count_cores(), is_patient=True)
         self.owner = Owner(name, self._run, lanes, limits, batches=self.task == "translate")
 
     @property
@@ -85,12 +88,12 @@ class Served:
         frozen = (("what", what), *sorted((k, tuple(v) if isinstance(v, list) else v) for k, v in options.items()))
         return await self.owner.ask(items, sizes, frozen, cost)
 
-    def _run(self, items: list[Any], frozen: Any) -> list[Any]:
+    def _run(self, items: list[Any], frozen: Any, is_quick: bool) -> list[Any]:
         """What a lane does; it is the only one that touches the model."""
         options = dict(frozen)
         match options.pop("what"):
             case "translate":
-                return list(self.opened.translate_all(items, **options))
+                return list((self._quick if is_quick else self.opened).translate_all(items, **options))
             case "fill":
                 return [self.opened.fill(text, **options) for text in items]
             case "answer":

@@ -12,7 +12,10 @@ regard.ask = async (path, fields, signal) => {
     return regard.ask(path, fields, signal);
   }
   if (!response.ok) {
-    const told = await response.json().catch(() => ({ error: response.statusText }));
+    const told = await response.json().catch((problem) => {
+      if (problem.name === "AbortError") throw problem;
+      return { error: response.statusText };
+    });
     throw new Error(typeof told.error === "string" ? told.error : told.error.message);
   }
   return response;
