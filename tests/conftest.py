@@ -1,6 +1,7 @@
 """What several rooms' tests need: little corpora, a tokenizer, a model that was really trained for a moment."""
 
 import os
+import shutil
 from pathlib import Path
 
 import hypothesis
@@ -135,3 +136,23 @@ def network(request) -> EncoderDecoder:
     torch.manual_seed(3)
     config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, norm=request.param, dropout=0.0)
     return EncoderDecoder(config, pad_id=49).eval()
+
+
+@pytest.fixture(scope="session")
+def folders(folder, writer_folder, filler_folder, answerer_folder, tmp_path_factory) -> list[Path]:
+    """A small model of each family, each under a name of its own."""
+    place = tmp_path_factory.mktemp("served")
+    named = {"en-fr": folder, "tales": writer_folder, "gaps": filler_folder, "stories": answerer_folder}
+    for name, path in named.items():
+        shutil.copytree(path, place / name)
+    return [place / name for name in named]
+
+
+@pytest.fixture(scope="session")
+def server(folders):
+    """All of them behind a real server, in a process of its own."""
+    from server import Running
+
+    running = Running(folders)
+    yield running
+    running.stop()
