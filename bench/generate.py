@@ -71,7 +71,7 @@ def make_model(data: Path, shape: str, folder: Path) -> Path:
     files = {side: data / f"train.lc.tok.{suffix}" for side, suffix in (("source", "en"), ("target", "de"))}
     settings: dict[str, Any] = {"stop": {"minutes": 10}}
     if shape == "base":
-        settings = {"size": "base", "stop": {"steps": 1}, "workers": 1}
+        settings = {"size": "base", "stop": {"steps": 1}, "workers": 1, "threads": 2, "train": {"held_out": 4}}
     regard.train("translate", to=folder / "model", settings=settings, **files)
     return folder / "model"
 

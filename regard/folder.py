@@ -105,7 +105,9 @@ class ModelFolder:
         """A copy without the training state; it must not exist yet."""
         if other.exists():
             raise FolderError(f"{other} exists already; save to a new folder")
-        names = [path.name for path in self.path.iterdir() if path.is_file() and path.name != ABOUT]
+        place = self.path.resolve()  # what a link leads to elsewhere is nobody's to give away
+        there = [path for path in self.path.iterdir() if path.is_file() and path.resolve().parent == place]
+        names = [path.name for path in there if path.name != ABOUT]
         contents: dict[str, Content] = {name: (self.path / name).read_bytes() for name in names}
         write_model(other, self.about, contents)
 

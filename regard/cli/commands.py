@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from regard import __version__
+from regard.cli.check import check
 from regard.cli.exchange import export_model, import_model
 from regard.cli.look import look
 from regard.cli.serve import serve_models
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.add_typer(train_app, name="train")
 app.command("import")(told(import_model))
 app.command("export")(told(export_model))
+app.command()(told(check))
 app.command()(told(look))
 app.command("serve")(told(serve_models))
 

@@ -61,9 +61,12 @@ def _with_run_options(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _watch(task: str, to: Path, run: dict[str, Any], **files: Any) -> None:
+def _watch(task: str, to: Path, run: dict[str, Any], checked: list[Path] | None = None, **files: Any) -> None:
+    from regard.cli.check import say_what_hurts
     from regard.cli.report import watch
 
+    if checked and (run["fresh"] or not (to / "run").exists()):
+        say_what_hurts(checked, is_pair=task == "translate")
     watch(task, to=to, **run, **files)
 
 
@@ -91,7 +94,7 @@ def train_translate(
     languages = {"source_language": source_language, "target_language": target_language}
     run["settings"] |= {name: code for name, code in languages.items() if code}
     _watch(
-        "translate", to, run, source=source, target=target, valid_source=valid_source, valid_target=valid_target,
+        "translate", to, run, [source, target] if target else None, source=source, target=target, valid_source=valid_source, valid_target=valid_target,
         columns=pair_of_numbers(columns), keys=pair_of_words(keys) if keys else None,
     )  # fmt: skip
 
@@ -125,7 +128,7 @@ def train_fill(
 
     Run it again with the same --to and it goes on where it stopped, bit for bit.
     """
-    _watch("fill", to, run, text=text, valid=valid)
+    _watch("fill", to, run, text, text=text, valid=valid)
 
 
 @train_app.command("answer")

@@ -15,7 +15,8 @@ from regard.generate.found import Hypothesis
 from regard.generate.settings import Sampling, Search
 from regard.machine import step_back
 
-TOKENS_PER_BATCH = 1024  # source tokens times beams, padding included
+TOKENS_PER_BATCH = (1024, 4096)  # source tokens times beams, padding included: at least, at most
+BATCHES_PER_WORKER = 3  # at least, of many lines: so that none waits long for another at the end
 TRIAL_ROWS, TRIAL_LENGTH = 32, 12  # of the sentences a layout is tried with; rows for each worker
 
 Layouts = dict[str, Layout]  # "bulk": of many sentences at a time; "single": of one
@@ -45,7 +46,7 @@ class FastTranslator:
         limits = [min(limit, self._places) for limit in limits]
         jobs = [
             (rows, self._ask(rows, sources, limits, search, prefixes))
-            for rows in group([len(ids) for ids in sources], max(1, TOKENS_PER_BATCH // search.beams))
+            for rows in group([len(ids) for ids in sources], self._budget(sources, search.beams) // search.beams)
         ]
 
         def wait() -> list[list[Hypothesis]]:
@@ -60,6 +61,12 @@ class FastTranslator:
             return answers
 
         return wait
+
+    def _budget(self, sources: Sequence[list[int]], beams: int) -> int:
+        """Tokens of a batch: larger ones are faster, as long as every worker has some."""
+        least, most = TOKENS_PER_BATCH
+        shares = BATCHES_PER_WORKER * self.layouts["bulk"].workers
+        return min(most, max(least, beams * sum(map(len, sources)) // shares))
 
     def share(self, workers: int, *, is_patient: bool = False) -> None:
         """Opens one worker for each of several callers; patient ones leave the cores to whoever else wants them."""

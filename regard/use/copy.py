@@ -74,16 +74,15 @@ class Copy:
         """Whether it knows the likely words of each source word."""
         return (self.path / THEIR_SHORTLIST).is_file()
 
-    @property
-    def layouts(self) -> dict[str, Layout] | None:
-        """What was measured on this machine, if it was."""
-        kept = self._about.get("layouts", {}).get(this_machine())
+    def layouts(self, precision: str) -> dict[str, Layout] | None:
+        """What was measured on this machine in this precision, if it was."""
+        kept = self._about.get("layouts", {}).get(f"{this_machine()}, {precision}")
         return {name: Layout(*numbers) for name, numbers in kept.items()} if kept else None
 
-    def keep_layouts(self, layouts: dict[str, Layout]) -> None:
+    def keep_layouts(self, precision: str, layouts: dict[str, Layout]) -> None:
         """Remembers what was measured on this machine, where that can be written."""
         numbers = {name: [layout.workers, layout.threads] for name, layout in layouts.items()}
-        self._about["layouts"] = self._about.get("layouts", {}) | {this_machine(): numbers}
+        self._about["layouts"] = self._about.get("layouts", {}) | {f"{this_machine()}, {precision}": numbers}
         with suppress(OSError):
             self._tell(self.path)
 

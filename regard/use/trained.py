@@ -121,9 +121,10 @@ class Trained:
         """The fast engine, in the layout that was measured on this machine; measured now if it was not."""
         precision = self._running.precision or "float32"
         engine = kind(copy.path, self.tokenizer.pieces, self.tokenizer.end_id, precision, size)
-        engine.layouts = copy.layouts or engine.measure()
-        if copy.layouts is None:
-            copy.keep_layouts(engine.layouts)
+        known = copy.layouts(precision)
+        engine.layouts = known or engine.measure()
+        if known is None:
+            copy.keep_layouts(precision, engine.layouts)
         return engine
 
 
