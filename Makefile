@@ -22,7 +22,7 @@ lint: setup
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 bench: setup
 	$(BIN)/python bench/demo.py --json bench/results/demo.json
@@ -35,6 +35,10 @@ bench: setup
 	$(BIN)/python bench/fill.py --data $(DATA)/multi30k --json bench/results/fill.json
 	$(BIN)/python bench/babi.py --data $(DATA)/babi --json bench/results/babi.json
 	$(BIN)/python bench/faults.py --json bench/results/faults.json
+	$(BIN)/python bench/shapes.py --json bench/results/shapes.json
+	$(BIN)/python bench/look.py --json bench/results/look.json
+	$(BIN)/python bench/serve.py --json bench/results/serve.json
+	$(BIN)/python bench/hostile.py --json bench/results/hostile.json
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

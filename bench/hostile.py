@@ -1,9 +1,9 @@
 """Files that somebody damaged or made up: does opening a model ever crash, hang or swell?
 
 Each trial copies a model's folder by links, replaces one file by a mutation of it (cut, flipped, swapped with another,
-filled with noise, emptied, crafted), and opens and uses it in a process of its own. Claim: an error of ours that names a
-file, or a model that works (by a fall-back, or because nothing that counts was changed); never a crash, more than 5 s, or
-64 MB above opening the intact folder.
+filled with noise, emptied, crafted), and opens and uses it in a process of its own. Claim: an error of ours that names
+a file, or a model that works (by a fall-back, or because nothing that counts was changed); never a crash, more than
+5 s, or 64 MB above opening the intact folder.
 """
 
 import json

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 UNFINISHED = ".unfinished"  # suffix of a file that is being written; whoever finds one may delete it
@@ -14,15 +15,22 @@ def write_whole(path: Path, content: bytes | str | Callable[[Path], None]) -> No
     Content may also be a function that writes the file it is given.
     """
     unfinished = path.with_name(path.name + UNFINISHED)
-    if callable(content):
-        unfinished.touch()
-        mode = unfinished.stat().st_mode  # what this user's files usually allow; some writers make theirs private
-        content(unfinished)
-        unfinished.chmod(mode)
-    else:
-        unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
-    sync(unfinished)
-    unfinished.replace(path)
+    try:
+        if callable(content):
+            unfinished.touch()
+            mode = unfinished.stat().st_mode  # what this user's files usually allow; some writers make theirs private
+            content(unfinished)
+            unfinished.chmod(mode)
+        else:
+            unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+        sync(unfinished)
+        unfinished.replace(path)
+    except BaseException as problem:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)  # on a full disk it would be in the way of whoever makes room
+        if "I/O error" in str(problem):  # as writers in Rust say it
+            raise OSError(str(problem)) from None
+        raise
     sync(path.parent)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import regard
 
-SETTINGS = {"stop": {"steps": 12}, "threads": 1, "workers": 1, "model": {"layers": 1, "width": 32, "inner": 64, "heads": 4},
+SETTINGS = {"stop": {"steps": 12}, "threads": 1, "workers": 1,
+            "model": {"layers": 1, "width": 32, "inner": 64, "heads": 4},
             "text": {"vocab_size": 300}, "train": {"tokens_per_batch": 512, "valid_every": 4}}  # fmt: skip
 
 

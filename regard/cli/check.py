@@ -27,10 +27,8 @@ def check(
     from regard.text.doctor import check_pairs, check_text, hashes_of
 
     known = hashes_of(against or [])
-    if len(files) == 2 and not plain:
-        report = check_pairs(*files, known, _tick)
-    else:
-        report = check_text(files, known, _tick)
+    is_pair = len(files) == 2 and not plain
+    report = check_pairs(files[0], files[1], known, _tick) if is_pair else check_text(files, known, _tick)
     if sys.stderr.isatty():
         sys.stderr.write("\r" + " " * 40 + "\r")
     put(json.dumps(_told(report), ensure_ascii=False) if as_json else describe(report))

@@ -93,9 +93,10 @@ def train_translate(
     """
     languages = {"source_language": source_language, "target_language": target_language}
     run["settings"] |= {name: code for name, code in languages.items() if code}
+    checked = [source, target] if target else None
     _watch(
-        "translate", to, run, [source, target] if target else None, source=source, target=target, valid_source=valid_source, valid_target=valid_target,
-        columns=pair_of_numbers(columns), keys=pair_of_words(keys) if keys else None,
+        "translate", to, run, checked, source=source, target=target, valid_source=valid_source,
+        valid_target=valid_target, columns=pair_of_numbers(columns), keys=pair_of_words(keys) if keys else None,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,29 +45,41 @@ class FastTranslator:
         limits: most tokens of each translation, the end included. prefixes: what each must begin with.
         """
         limits = [min(limit, self._places) for limit in limits]
+        one = replace(search, beams=1, n_best=1)
         jobs = [
-            (rows, self._ask(rows, sources, limits, search, prefixes))
-            for rows in group([len(ids) for ids in sources], self._budget(sources, search.beams) // search.beams)
+            (
+                rows,
+                self._ask(rows, sources, limits, search, prefixes),
+                self._ask(rows, sources, [1] * len(sources), one, ()) if search.with_looks and search.beams > 1 else (),
+            )
+            for rows in group([len(ids) for ids in sources], self._budget(sources, search) // search.beams)
         ]
 
         def wait() -> list[list[Hypothesis]]:
             answers: list[list[Hypothesis]] = [[] for _ in sources]
-            for rows, asked in jobs:
+            for rows, asked, _ in jobs:
                 for row, result in zip(rows, asked, strict=True):
                     answers[row] = self._read(result, search)
             for row, found in enumerate(answers):
                 if any(len(one.ids) + one.is_finished > limits[row] for one in found):
                     # Its batch went on for longer than this row may: alone, it is stopped where it should be.
                     answers[row] = self._read(self._ask([row], sources, limits, search, prefixes)[0], search)
+            for rows, _, first in jobs:
+                for row, result in zip(rows, first, strict=False):
+                    # With several beams it tells the first look wrongly; that of one is the same, whatever is said.
+                    look = self._read(result, one)[0].looks[:1]
+                    answers[row] = [replace(found, looks=[*look, *found.looks[1:]]) for found in answers[row]]
             return answers
 
         return wait
 
-    def _budget(self, sources: Sequence[list[int]], beams: int) -> int:
-        """Tokens of a batch: larger ones are faster, as long as every worker has some."""
+    def _budget(self, sources: Sequence[list[int]], search: Search) -> int:
+        """Tokens of a batch: larger ones are faster, as long as every worker has some and no candidates are shared."""
         least, most = TOKENS_PER_BATCH
+        if search.is_fast:
+            return least
         shares = BATCHES_PER_WORKER * self.layouts["bulk"].workers
-        return min(most, max(least, beams * sum(map(len, sources)) // shares))
+        return min(most, max(least, search.beams * sum(map(len, sources)) // shares))
 
     def share(self, workers: int, *, is_patient: bool = False) -> None:
         """Opens one worker for each of several callers; patient ones leave the cores to whoever else wants them."""

@@ -15,47 +15,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from regard.errors import CorpusError
+from regard.text.ailments import LONGEST_LETTERS, LONGEST_WORDS, WORDS
 from regard.text.corpus import GZIP_MAGIC, UTF8_MARK, UTF16_MARKS
 
 EXAMPLES = 3  # of each finding
 MOST_KNOWN = 5_000_000  # lines that repetitions are found among; 60 bytes each
 LEARNED_FROM = 5000  # lines that tell what is usual here
 COMMON = 150  # words that a language is known by
-LONGEST_WORDS, LONGEST_LETTERS = 256, 4000
 STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd]|\r")
 MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|&(?:[a-zA-Z]{2,8}|#\d{1,6});")
 TWO_SCRIPTS = re.compile(
     "[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]|[A-Za-z][\u0370-\u03ff]|[\u0370-\u03ff][A-Za-z]"
 )
-
-# kind -> (what it is, whether it hurts, what training does about it, how to mend it)
-WORDS: dict[str, tuple[str, str, str, str]] = {
-    "not utf-8": ("bytes that are not UTF-8", "yes", "stops, and names the line", "iconv -f latin1 -t UTF-8, or mend the line"),
-    "nul": ("NUL bytes", "yes", "stops, and names the line", "tr -d '\\000' < old > new"),
-    "control": ("control characters", "a little", "learns them as they are", "tr -d '\\001-\\010\\013\\014\\016-\\037'"),
-    "line separator": ("U+2028, U+2029 or U+0085 inside a line: other tools end the line there", "if other tools wrote the file",
-                       "keeps them inside the line", "sed 's/\\xe2\\x80[\\xa8\\xa9]/ /g'"),
-    "carriage return": ("carriage returns inside a line", "if lines were meant to end there", "keeps them", "tr '\\r' '\\n'"),
-    "windows": ("line ends of Windows", "no", "takes them off", "nothing to do"),
-    "mark": ("a byte order mark", "no at the start of a file, a little elsewhere", "takes it off at the start", "sed '1s/^\\xef\\xbb\\xbf//'"),
-    "replaced": ("U+FFFD: characters somebody else lost", "a little", "learns them as they are", "go back to where the text came from"),
-    "empty": ("lines with nothing on one side", "no", "leaves them out, and counts them", "nothing to do"),
-    "copy": ("pairs whose two sides are the same", "yes, if there are many: the model learns to copy", "learns them",
-             "leave out pairs with equal sides"),
-    "repeated": ("lines that were there before", "a little: they count twice", "learns them", "sort -u, or paste, sort -u, cut"),
-    "ratio": ("pairs one side of which is far longer than usual", "yes: they are often no translations", "learns them",
-              "look at the examples; leave such pairs out"),
-    "long": (f"lines of more than {LONGEST_WORDS} words or {LONGEST_LETTERS} characters", "no",
-             "leaves pairs out that have more than text.max_length tokens, and counts them", "split them into sentences"),
-    "swapped": ("lines in the language of the other side", "yes", "learns them", "swap the sides of these pairs, or leave them out"),
-    "language": ("lines that look like another language than the rest", "yes", "learns them", "leave them out"),
-    "scripts": ("words of letters from two scripts", "a little: often a look-alike letter", "learns them", "mend the letters"),
-    "markup": ("tags or entities left in", "yes: they will be said", "learns them", "take tags off, turn entities into characters"),
-    "overlap": ("lines that are also in the text to validate or test on", "yes: scores will flatter", "learns them",
-                "leave them out of the training text"),
-    "unequal": ("two files with different numbers of lines", "yes: nothing after the shift belongs together", "stops",
-                "find the extra line near the place named, and take it out"),
-}  # fmt: skip
 
 
 @dataclass
@@ -107,8 +78,8 @@ class Side:
 
 
 def check_pairs(
-    source: Path, target: Path, held_out: frozenset[int] = frozenset(), tick: Callable[[int], None] = lambda lines: None,
-    most: int | None = None,
+    source: Path, target: Path, held_out: frozenset[int] = frozenset(),
+    tick: Callable[[int], None] = lambda lines: None, most: int | None = None,
 ) -> Report:  # fmt: skip
     """Two parallel files. tick: hears how many lines were read, now and then. most: lines that are read at most."""
     report = Report([source.name, target.name])
@@ -241,16 +212,9 @@ class Usual:
 def is_foreign(text: str, common: frozenset[str], others: frozenset[str]) -> bool:
     """Whether a longer line has none of the words its language is known by (but maybe those of the other)."""
     words = text.lower().split()
-    return (
-        len(words) >= 8
-        and common.isdisjoint(words)
-        or (
-            len(words) >= 4
-            and bool(others)
-            and common.isdisjoint(words)
-            and len(others.intersection(words) - common) >= 2
-        )
-    )
+    if len(words) < 4 or not common.isdisjoint(words):
+        return False
+    return len(words) >= 8 or len(others.intersection(words)) >= 2
 
 
 def _note_strange(report: Report, path: Path, number: int, text: str) -> None:

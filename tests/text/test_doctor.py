@@ -33,9 +33,11 @@ def test_a_clean_corpus_has_nothing_wrong(tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "line"), [
-    ("nul", "a\0b"), ("control", "a\x07b"), ("line separator", "a\u2028b"), ("carriage return", "a\rb"), ("mark", "a\ufeffb"),
-    ("replaced", "a\ufffdb"), ("not utf-8", b"Stra\xdfe"), ("markup", "a <b>word</b>"), ("markup", "this &amp; that"),
-    ("scripts", "the wоrd with a Cyrillic o"), ("windows", b"The dog sleeps.\r"), ("long", "word " * 300), ("empty", "  "),
+    ("nul", "a\0b"), ("control", "a\x07b"), ("line separator", "a\u2028b"), ("carriage return", "a\rb"),
+    ("mark", "a\ufeffb"), ("replaced", "a\ufffdb"), ("not utf-8", b"Stra\xdfe"),
+    ("markup", "a <b>word</b>"), ("markup", "this &amp; that"),
+    ("scripts", "the wоrd with a Cyrillic o"), ("windows", b"The dog sleeps.\r"), ("long", "word " * 300),
+    ("empty", "  "),
     ("ratio", "The dog sleeps. " * 12), ("swapped", "Der alte Mann sieht die Frau und der Hund schläft."),
     ("language", "Il gatto nero dorme sopra il tavolo vicino alla finestra aperta"),
 ])  # fmt: skip
@@ -92,6 +94,7 @@ def test_the_command_tells_it_on_a_page_and_as_json(tmp_path):
 
 def test_a_training_begins_with_what_hurts(tmp_path):
     source, target = write(tmp_path, changed(ENGLISH[:200], {7: "a <i>tag</i>"}), GERMAN[:200])
-    words = ["train", "translate", source, target, "--to", tmp_path / "m", "--steps", 2, "--workers", 1]
+    words = ["train", "translate", source, target, "--to", tmp_path / "m", "--steps", 2, "--workers", 1,
+             "--set", "model.layers=1", "--set", "model.width=32", "--set", "text.vocab_size=300"]  # fmt: skip
     told = CliRunner().invoke(app, [str(word) for word in words])
     assert told.exit_code == 0 and "1 x tags or entities left in (a.en line 7)" in told.output

@@ -77,7 +77,7 @@ def test_the_loss_of_a_short_text_is_that_of_one_forward(writer, tmp_path):
 
 def test_looking_shows_who_sees_whom_and_nobody_sees_ahead(writer):
     seen = writer.look("The old dog sleeps.")
-    rows, columns, weights = seen.kinds["text"]
+    rows, columns, weights, _, _ = seen.kinds["text"]
     assert rows == columns and weights.shape[:2] == (2, 4)
     assert (weights.triu(1) == 0).all()
     assert "old" in seen.to_text()
