@@ -14,14 +14,14 @@ SETTINGS = {"stop": {"steps": 12}, "threads": 1, "workers": 1,
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of one megabyte."""
+    """A file system of three megabytes."""
     place = tmp_path / "disk"
     place.mkdir()
     made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", place], capture_output=True, check=False)
     if made.returncode:
         pytest.skip("no small file system can be mounted here")
     yield place
-    subprocess.run(["umount", place], check=False, capture_output=True)
+    subprocess.run(["umount", "--lazy", place], check=False, capture_output=True)  # a mapped file may still be open
 
 
 def test_a_full_disk_ends_a_run_clearly_and_the_last_state_is_whole(small_disk, pairs):
