@@ -110,7 +110,7 @@ def train(to: Path, settings: Settings, files: dict[str, Path]) -> tuple[dict[st
     tenths = [next(((at, left) for at, left in said if at >= share / 10 * seconds), None) for share in (1, 3, 5, 7, 9)]
     ratios = {}
     for share, found in zip((1, 3, 5, 7, 9), tenths, strict=True):
-        if found:
+        if found and seconds > found[0]:
             ratios[f"{share}0 %"] = round(found[1] / (seconds - found[0]), 3)
     return ratios, finished, plan
 
