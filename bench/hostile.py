@@ -19,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import torch
 from measure import arguments, report
 
 import regard
@@ -36,6 +37,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     chance = random.Random(given.seed)
+    torch.set_num_threads(1)  # threads of the parent would be missed by its children
     with tempfile.TemporaryDirectory() as place:
         folders = make_models(Path(place))
         for folder in folders.values():

@@ -21,7 +21,7 @@ from regard.text.sentencepieces import SentencePieces
 NAME = "ctranslate2"
 WEIGHTS = "model.bin"
 SHORTLIST, THEIR_SHORTLIST = "shortlist.txt", "vmap.txt"
-FORMAT = 1  # of the copy; older ones are made again
+FORMAT = 2  # of the copy; older ones are made again
 
 
 class Copy:
@@ -36,9 +36,7 @@ class Copy:
         """Whether it is whole, and of these weights, this config and this tokenizer."""
         try:
             self._about = json.loads((self.path / ABOUT).read_bytes())
-            return bool(
-                self._about["made_of"] == self._made_of() and hash_file(self.path / WEIGHTS) == self._about["sha256"]
-            )
+            return bool(self._about["made_of"] == self._made_of() and self._about["sha256"] == _hashes(self.path))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return False
 
@@ -54,7 +52,7 @@ class Copy:
             shortlist = self._folder.path / SHORTLIST
             if shortlist.is_file():
                 shutil.copyfile(shortlist, new / THEIR_SHORTLIST)
-            self._about = {"made_of": self._made_of(), "sha256": hash_file(new / WEIGHTS), "facts": facts}
+            self._about = {"made_of": self._made_of(), "sha256": _hashes(new), "facts": facts}
             self._tell(new)
             with suppress(FileNotFoundError):
                 self.path.rename(old)
@@ -99,3 +97,8 @@ class Copy:
             **files,
             SHORTLIST: hash_file(shortlist) if shortlist.is_file() else None,
         }
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """Of every file of a copy but its own description."""
+    return {path.name: hash_file(path) for path in sorted(folder.iterdir()) if path.is_file() and path.name != ABOUT}
