@@ -66,3 +66,12 @@ def test_a_folder_cannot_reach_outside_its_place(folder, tmp_path):
     regard.load(tmp_path / "n").save(tmp_path / "copy")
     assert secret.read_text() == "mine"
     assert not (tmp_path / "copy" / "extra.json").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff", b"\t\n", b"no tab"])
+def test_a_shortlist_that_is_none_is_left_alone(folder, tmp_path, content):
+    regard.load(folder).save(tmp_path / "m")
+    (tmp_path / "m" / "shortlist.txt").write_bytes(content)
+    assert run_apart(tmp_path / "m")[0] == FINE
+    with pytest.raises(RegardError, match="shortlist"):
+        regard.load(tmp_path / "m")("The dog.", fast=True)

@@ -50,7 +50,7 @@ class Copy:
             new.mkdir()
             facts = fill(new)
             shortlist = self._folder.path / SHORTLIST
-            if shortlist.is_file():
+            if _is_shortlist(shortlist):
                 shutil.copyfile(shortlist, new / THEIR_SHORTLIST)
             self._about = {"made_of": self._made_of(), "sha256": _hashes(new), "facts": facts}
             self._tell(new)
@@ -102,3 +102,12 @@ class Copy:
 def _hashes(folder: Path) -> dict[str, str]:
     """Of every file of a copy but its own description."""
     return {path.name: hash_file(path) for path in sorted(folder.iterdir()) if path.is_file() and path.name != ABOUT}
+
+
+def _is_shortlist(path: Path) -> bool:
+    """Whether a file is a shortlist at all: CTranslate2 trusts what it is given, and falls over an empty one."""
+    try:
+        lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    except (OSError, ValueError):
+        return False
+    return lines[0].startswith("\t") and bool(lines[0].strip()) and all("\t" in line for line in lines)
