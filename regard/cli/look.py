@@ -47,8 +47,9 @@ def look(
         seen.save(to, **(chosen if to.suffix in {".svg", ".png"} else {}))
         say(f"Wrote {to}")
     else:
+        drawn = seen.to_text(**chosen)  # before anything is told: what was asked for may not be there
         put(describe(seen))
-        put(seen.to_text(**chosen))
+        put(drawn)
 
 
 def describe(seen: Any) -> str:

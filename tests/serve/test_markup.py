@@ -35,7 +35,7 @@ def test_what_is_no_text_stays_as_it_was():
 
 def test_markup_in_a_word_between_words_and_of_nothing():
     assert translate("un<b>do</b>ing it", same) == "<b>undoing</b> it"
-    assert translate("a<br>b", backwards) == "<br>b a" or translate("a<br>b", backwards).count("<br>") == 1
+    assert translate("a<br>b", backwards) == "<br>b a"  # before what its next word became
     assert translate("<b></b>", same) == "<b></b>" and translate("", same) == ""
     assert translate("<i>a", same) == "<i>a</i>" and translate("a</i>", same) == "a"
     assert translate("a <b>b</b> c", lambda text: ("x y", [])) == "x y<b></b>"  # nothing is linked: nothing is lost
