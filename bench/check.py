@@ -6,6 +6,7 @@ from pathlib import Path
 
 from measure import arguments, report
 
+from regard.text.corpus import PairFiles
 from regard.text.doctor import check_pairs
 
 TURNS = 5
@@ -17,7 +18,7 @@ def main() -> None:
     checked, bare, found = [], [], {}
     for _ in range(TURNS):
         began = time.perf_counter()
-        result = check_pairs(*sides)
+        result = check_pairs(PairFiles(*sides))
         checked.append(result.lines / (time.perf_counter() - began))
         found = {name: finding.count for name, finding in result.findings.items()}
         began = time.perf_counter()

@@ -1,9 +1,11 @@
-"""Files that somebody damaged or made up: does opening a model ever crash, hang or swell?
+"""Files that somebody damaged or made up: does opening a model, going on with a run or reading a corpus ever crash,
+hang or swell?
 
-Each trial copies a model's folder by links, replaces one file by a mutation of it (cut, flipped, swapped with another,
-filled with noise, emptied, crafted), and opens and uses it in a process of its own. Claim: an error of ours that names
-a file, or a model that works (by a fall-back, or because nothing that counts was changed); never a crash, more than
-5 s, or 64 MB above opening the intact folder.
+- mutations: each trial copies a model's folder, changes one file of it (cut, flipped, swapped with another, filled with
+  noise, emptied, crafted, gone), and opens and uses it in a process of its own; if the file belongs to the run, the
+  training goes on too. Claim: an error of ours that names a file, or something that works (by a fall-back, or because
+  nothing that counts was changed); never a crash, more than 5 s, or 64 MB above doing the same with the intact folder.
+- corpora: files of text that are damaged in every way we could think of, trained on and looked over by the doctor.
 """
 
 import json
@@ -16,114 +18,123 @@ import struct
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
+from families import Family, ask, import_all, small_families
+from malformed import malform
 from measure import arguments, report
 
-import regard
 from regard.errors import RegardError
+from regard.text.corpus import PairFiles
+from regard.text.doctor import check_pairs, check_text
 
 SECONDS, MORE_KB = 5, 64 * 1024
-FINE, REFUSED, WRONG = 0, 3, 4
-SETTINGS: dict[str, Any] = {"stop": {"steps": 3}, "threads": 1, "workers": 1,
-                            "model": {"layers": 2, "width": 32, "inner": 64, "heads": 4}}  # fmt: skip
+CORPUS_SECONDS, CORPUS_MORE_KB = 20, 256 * 1024  # a large text takes more than a small one
+FINE, REFUSED, UNNAMED, WRONG = 0, 3, 4, 5
+NAMES = {FINE: "works", REFUSED: "refused", UNNAMED: "refused, but no file is named"}
+STEPS = 3  # of each model's training
+OF_RUNS = 0.1  # share of the mutations that are of a run's files
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--mutations", type=int, default=10_000)
+    parser.add_argument("--corpora", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     chance = random.Random(given.seed)
     torch.set_num_threads(1)  # threads of the parent would be missed by its children
-    with tempfile.TemporaryDirectory() as place:
-        folders = make_models(Path(place))
-        for folder in folders.values():
-            use(folder)  # everything is imported before the first fork
-        intact = {task: run_apart(folder)[2] for task, folder in folders.items()}
-        outcomes: Counter[str] = Counter()
-        worst: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        families = small_families(place)
+        import_all(families.values(), place)
+        for task, family in families.items():
+            run_apart(lambda family=family, task=task: family.train(place / task, STEPS))
+        mutations, corpora = Tally(SECONDS, MORE_KB), Tally(CORPUS_SECONDS, CORPUS_MORE_KB)
+        intact = {(task, part): run_apart(use(families[task], copied(place / task, place / "trial"), part))[2]
+                  for task in families for part in ("model", "run")}  # fmt: skip
         for number in range(given.mutations):
-            task = chance.choice(list(folders))
-            trial = Path(place) / "trial"
-            what = mutate(folders[task], trial, chance)
-            code, seconds, memory = run_apart(trial)
-            outcome = {FINE: "works", REFUSED: "refused"}.get(code, f"code {code}")
-            outcome = "too slow" if seconds > SECONDS else outcome
-            if memory > intact[task] + MORE_KB:
-                outcome = "too large"
-            outcomes[outcome] += 1
-            if outcome not in {"works", "refused"} and len(worst) < 20:
-                worst.append(
-                    {"task": task, "what": what, "outcome": outcome, "mb": memory // 1024, "s": round(seconds, 2)}
-                )
-                print(worst[-1], flush=True)
-            shutil.rmtree(trial)
+            task, part = chance.choice(list(families)), "run" if chance.random() < OF_RUNS else "model"
+            trial = copied(place / task, place / "trial")
+            what = mutate(trial, part, chance)
+            mutations.add(f"{task}: {what}", *run_apart(use(families[task], trial, part)), intact[task, part])
             if number % 1000 == 999:
-                print(number + 1, dict(outcomes), flush=True)
-    bad = sum(count for name, count in outcomes.items() if name not in {"works", "refused"})
-    report({"mutations": given.mutations, "outcomes": dict(outcomes), "bad": bad, "worst": worst}, given.json)
+                print(number + 1, dict(mutations.outcomes), flush=True)
+        for number in range(given.corpora):
+            task = chance.choice(list(families))
+            (place / "corpus").mkdir(exist_ok=True)
+            files, what = malform(families[task].files, place / "corpus", chance)
+            learn = study(Family(task, files), place / f"corpus-{number}")
+            corpora.add(f"{task}: {what}", *run_apart(learn), intact[task, "run"])
+            shutil.rmtree(place / f"corpus-{number}", ignore_errors=True)
+        print("corpora", dict(corpora.outcomes), flush=True)
+    report({"mutations": given.mutations, **mutations.told("mutations"), "corpora": given.corpora,
+            **corpora.told("corpora"), "bad": mutations.bad + corpora.bad}, given.json)  # fmt: skip
 
 
-def make_models(place: Path) -> dict[str, Path]:
-    """A small model of each family, with its run."""
-    phrases = regard.phrasebook("en", "fr", 300)
-    files = {}
-    for name, lines in (("a.en", [p.source for p in phrases]), ("a.fr", [p.target for p in phrases])):
-        files[name] = place / name
-        files[name].write_text("".join(f"{line}\n" for line in lines))
-    (place / "stories").write_text(_stories())
-    made = {
-        "translate": {"source": files["a.en"], "target": files["a.fr"]},
-        "write": {"text": files["a.en"]},
-        "fill": {"text": files["a.en"]},
-        "answer": {"stories": place / "stories"},
-    }
-    for task, texts in made.items():
-        settings = SETTINGS if task != "answer" else {"stop": {"steps": 3}, "threads": 1, "workers": 1}
-        regard.train(task, to=place / task, settings=settings, **texts)
-    return {task: place / task for task in made}
+class Tally:
+    """What came of the trials, and those that should not have come so."""
+
+    def __init__(self, seconds: float, more_kb: int) -> None:
+        self.seconds, self.more_kb = seconds, more_kb
+        self.outcomes: Counter[str] = Counter()
+        self.bad = 0
+        self.worst: list[dict[str, Any]] = []
+
+    def add(self, what: str, code: int, seconds: float, memory: int, usual: int) -> None:
+        outcome = NAMES.get(code, f"code {code}")
+        if seconds > self.seconds:
+            outcome = "too slow"
+        if memory > usual + self.more_kb:
+            outcome = "too large"
+        self.outcomes[outcome] += 1
+        if outcome not in NAMES.values():
+            self.bad += 1
+        if outcome not in {NAMES[FINE], NAMES[REFUSED]} and len(self.worst) < 20:
+            self.worst.append({"what": what, "outcome": outcome, "mb": memory // 1024, "s": round(seconds, 2)})
+            print(self.worst[-1], flush=True)
+
+    def told(self, name: str) -> dict[str, Any]:
+        return {f"{name}_outcomes": dict(self.outcomes), f"{name}_worst": self.worst}
 
 
-def _stories() -> str:
-    from regard.text.stories import write_stories
+def use(family: Family, folder: Path, part: str) -> Callable[[], None]:
+    """Opens a model and asks it something; where its run was changed, goes on with that."""
 
-    return write_stories(regard.induction(60))
+    def work() -> None:
+        ask(folder)
+        if part == "run":
+            family.train(folder, STEPS + 1)
 
-
-def use(folder: Path) -> None:
-    """Opens a model and asks it something."""
-    opened: Any = regard.load(folder, **({"engine": "torch"} if _is_torch(folder) else {}))
-    match opened.about["task"]:
-        case "translate":
-            opened("The dog sleeps.", beam=1, max_length=5)
-        case "write":
-            opened("The", tokens=3, seed=1)
-        case "fill":
-            opened.fill("The [MASK].", top=1)
-        case _:
-            opened(["Brian is a frog."], "What color is Brian?")
+    return work
 
 
-def _is_torch(folder: Path) -> bool:
-    """CTranslate2's threads do not survive a fork in the parent: half of the trials run there anyway."""
-    return (folder / "torch").exists()
+def study(family: Family, to: Path) -> Callable[[], None]:
+    """Has the doctor look a corpus over, and trains on it for a step."""
+
+    def work() -> None:
+        files = list(family.files.values())
+        check_pairs(PairFiles(*files)) if len(files) == 2 else check_text(files)
+        family.train(to, 1)
+
+    return work
 
 
-def run_apart(folder: Path) -> tuple[int, float, int]:
-    """Exit code, seconds and peak memory in KB of opening and using a folder in another process."""
+def run_apart(work: Callable[[], None]) -> tuple[int, float, int]:
+    """Exit code, seconds and peak memory in KB of some work in another process."""
     began = time.perf_counter()
     child = os.fork()
     if child == 0:
-        signal.alarm(2 * SECONDS)
+        signal.alarm(2 * CORPUS_SECONDS)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         try:
-            use(folder)
+            work()
             os._exit(FINE)
-        except RegardError:
-            os._exit(REFUSED)
+        except RegardError as problem:
+            os._exit(REFUSED if names_a_file(str(problem)) else UNNAMED)
         except BaseException as problem:
             os.write(1, f"{type(problem).__name__}: {str(problem)[:200]}\n".encode())
             os._exit(WRONG)
@@ -132,18 +143,24 @@ def run_apart(folder: Path) -> tuple[int, float, int]:
     return code, time.perf_counter() - began, int(usage.ru_maxrss)
 
 
-def mutate(folder: Path, trial: Path, chance: random.Random) -> str:
-    """A copy of a folder with one file changed; how."""
-    trial.mkdir()
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    for path in files:
-        copy = trial / path.relative_to(folder)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        os.link(path, copy)
-    chosen = chance.choice(files)
-    content = chosen.read_bytes()
+def names_a_file(told: str) -> bool:
+    return "/" in told or any(ending in told for ending in (".json", ".safetensors", ".txt", ".en", ".fr"))
+
+
+def copied(folder: Path, trial: Path) -> Path:
+    """A folder to do harm to."""
+    shutil.rmtree(trial, ignore_errors=True)
+    return Path(shutil.copytree(folder, trial))
+
+
+def mutate(trial: Path, part: str, chance: random.Random) -> str:
+    """Changes one file of a folder, of the model itself or of its run; how."""
+    files = sorted(path for path in trial.rglob("*") if path.is_file())
+    mine = [path for path in files if (path.relative_to(trial).parts[0] == "run") == (part == "run")]
+    new = chance.choice(mine)
+    content = new.read_bytes()
+    other = chance.choice(files).read_bytes()
     how = chance.choice(["cut", "flip", "swap", "noise", "empty", "crafted", "gone"])
-    new = trial / chosen.relative_to(folder)
     new.unlink()
     match how:
         case "cut":
@@ -155,7 +172,7 @@ def mutate(folder: Path, trial: Path, chance: random.Random) -> str:
                     changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
             new.write_bytes(changed)
         case "swap":
-            new.write_bytes(chance.choice(files).read_bytes())
+            new.write_bytes(other)
         case "noise":
             new.write_bytes(chance.randbytes(chance.choice([1, 100, len(content) + 1])))
         case "empty":
@@ -164,7 +181,7 @@ def mutate(folder: Path, trial: Path, chance: random.Random) -> str:
             new.write_bytes(craft(chance))
         case "gone":
             pass
-    return f"{how} {chosen.relative_to(folder)}"
+    return f"{how} {new.relative_to(trial)}"
 
 
 def craft(chance: random.Random) -> bytes:

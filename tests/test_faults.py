@@ -1,11 +1,19 @@
-"""Disks that are full and folders that cannot be written."""
+"""Everything that can happen to a training from outside, in every family: bit for bit the same, or a clear refusal."""
 
 import os
+import random
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import regard
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
+
+import faults
+from families import import_all, small_families
 
 SETTINGS = {"stop": {"steps": 12}, "threads": 1, "workers": 1,
             "model": {"layers": 1, "width": 32, "inner": 64, "heads": 4},
@@ -40,3 +48,26 @@ def test_a_full_disk_ends_a_run_clearly_and_the_last_state_is_whole(small_disk, 
     whole = small_disk.parent / "whole"
     regard.train("translate", to=whole, settings=more, **pairs)
     assert (to / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("faults")
+    folder.chmod(0o755)
+    import_all(small_families(folder).values(), folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["translate", "write", "fill", "answer"])
+def family(request, place):
+    """A family and its run to which nothing happened."""
+    found = small_families(place)[request.param]
+    return found, faults.Whole.of(found, place)
+
+
+@pytest.mark.parametrize("fault", ["kill", "kill", "term", "ten_resumes", "epoch_end", "changed_text"])
+def test_a_run_to_which_something_happens_ends_with_the_same_bits(family, place, fault, request):
+    found, whole = family
+    name = request.node.name.replace("[", "-").replace("]", "")
+    outcome = getattr(faults, fault)(faults.Trial(found, place / name, whole, random.Random(name)))
+    assert outcome.startswith("identical after"), outcome

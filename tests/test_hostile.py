@@ -1,34 +1,114 @@
 """Folders from strangers: damaged, swapped or crafted files give an error of ours or a model that works."""
 
 import json
+import pickle
 import random
 import struct
 import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 import regard
 from regard.errors import RegardError
+from regard.files import hash_file
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
 
-from hostile import FINE, MORE_KB, REFUSED, SECONDS, mutate, run_apart, use
+from families import Family, ask, import_all, small_families
+from hostile import FINE, MORE_KB, NAMES, STEPS, copied, mutate, run_apart, study, use
+from malformed import malform
+
+TASKS = ["translate", "write", "fill", "answer"]
 
 
-@pytest.mark.parametrize("task", ["translate", "write", "fill", "answer"])
-def test_a_hundred_mutations_are_refused_or_survived(
-    task, folder, writer_folder, filler_folder, answerer_folder, tmp_path
-):
-    intact = {"translate": folder, "write": writer_folder, "fill": filler_folder, "answer": answerer_folder}[task]
-    use(intact)
-    most = run_apart(intact)[2] + MORE_KB
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A small run of each family, and its folder."""
+    place = tmp_path_factory.mktemp("runs")
+    families = small_families(place)
+    import_all(families.values(), place)
+    for task, family in families.items():
+        assert run_apart(lambda family=family, task=task: family.train(place / task, STEPS))[0] == FINE
+    return {task: (family, place / task) for task, family in families.items()}
+
+
+@pytest.mark.parametrize("part", ["model", "run"])
+@pytest.mark.parametrize("task", TASKS)
+def test_mutations_are_refused_or_survived(task, part, runs, tmp_path):
+    family, intact = runs[task]
+    most = run_apart(use(family, copied(intact, tmp_path / "m"), part))[2] + MORE_KB
+    chance = random.Random(task + part)
+    for _ in range(12 if part == "model" else 3):
+        trial = copied(intact, tmp_path / "m")
+        what = mutate(trial, part, chance)
+        code, _, memory = run_apart(use(family, trial, part))  # a hang is ended by an alarm
+        assert code in NAMES, what
+        assert memory < most, what
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_malformed_corpora_are_refused_or_learned_from(task, runs, tmp_path):
+    family, _ = runs[task]
     chance = random.Random(task)
-    for number in range(25):
-        what = mutate(intact, tmp_path / str(number), chance)
-        code, seconds, memory = run_apart(tmp_path / str(number))
-        assert code in {FINE, REFUSED}, what
-        assert seconds < 2 * SECONDS and memory < most, what
+    (tmp_path / "corpus").mkdir()
+    for number in range(6):
+        files, what = malform(family.files, tmp_path / "corpus", chance)
+        code, _, _ = run_apart(study(Family(task, files), tmp_path / str(number)))
+        assert code in NAMES, what
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_nothing_is_unpickled_in_any_family(task, runs, tmp_path, monkeypatch):
+    """Neither when a model is opened nor when a run goes on."""
+    family, intact = runs[task]
+    trial = copied(intact, tmp_path / "m")
+
+    class Refuse:  # others may have it as their base
+        def __init__(self, *args, **kwargs):
+            raise AssertionError("something was unpickled")
+
+    for home, name in ((pickle, "Unpickler"), (pickle, "loads"), (pickle, "load"), (torch, "load")):
+        monkeypatch.setattr(home, name, Refuse)
+    ask(trial, **({"engine": "torch"} if task in {"translate", "write"} else {}))
+    ask(trial)
+    family.train(trial, STEPS + 1)
+
+
+@pytest.mark.parametrize("name", ["model.bin", "weights.pt", "pytorch_model.bin"])
+def test_a_pickle_beside_a_model_is_not_looked_at(folder, tmp_path, name):
+    regard.load(folder).save(tmp_path / "m")
+    (tmp_path / "m" / name).write_bytes(b"\x80\x04cos\nsystem\n(S'touch owned'\ntR.")
+    assert regard.load(tmp_path / "m")("The dog.") == regard.load(folder)("The dog.")
+
+
+def rewrite_weights(folder, change):
+    """Somebody changes weights, and takes care of the hash."""
+    path = folder / "model.safetensors"
+    weights = load_file(path)
+    name = max(weights, key=lambda name: weights[name].numel())
+    save_file(weights | {name: change(weights[name])}, path, metadata={"format": "pt"})
+    about = json.loads((folder / "regard.json").read_text())
+    (folder / "regard.json").write_text(json.dumps(about | {"weights_sha256": hash_file(path)}))
+    return name
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_of_another_shape_are_refused_by_name(task, runs, tmp_path):
+    trial = copied(runs[task][1], tmp_path / "m")
+    name = rewrite_weights(trial, lambda weight: weight[:-1].contiguous())
+    with pytest.raises(RegardError, match=name.rpartition(".")[2]):
+        ask(trial, engine="torch")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_that_are_not_numbers_are_refused(task, runs, tmp_path):
+    trial = copied(runs[task][1], tmp_path / "m")
+    rewrite_weights(trial, lambda weight: weight.index_fill(0, torch.tensor([0]), float("nan")))
+    with pytest.raises(RegardError, match="not a number"):
+        ask(trial, engine="torch")
 
 
 HUGE = (
@@ -45,8 +125,6 @@ def test_weights_that_promise_too_much_are_refused(folder, tmp_path, header):
     regard.load(folder).save(tmp_path / "m")
     (tmp_path / "m" / "model.safetensors").write_bytes(header)
     about = json.loads((tmp_path / "m" / "regard.json").read_text())
-    from regard.files import hash_file
-
     about["weights_sha256"] = hash_file(tmp_path / "m" / "model.safetensors")  # somebody took care of the hash
     (tmp_path / "m" / "regard.json").write_text(json.dumps(about))
     with pytest.raises(RegardError):
@@ -72,6 +150,6 @@ def test_a_folder_cannot_reach_outside_its_place(folder, tmp_path):
 def test_a_shortlist_that_is_none_is_left_alone(folder, tmp_path, content):
     regard.load(folder).save(tmp_path / "m")
     (tmp_path / "m" / "shortlist.txt").write_bytes(content)
-    assert run_apart(tmp_path / "m")[0] == FINE
+    assert run_apart(lambda: ask(tmp_path / "m"))[0] == FINE
     with pytest.raises(RegardError, match="shortlist"):
         regard.load(tmp_path / "m")("The dog.", fast=True)

@@ -10,6 +10,7 @@ import typer
 
 from regard.cli.settings import Columns, Keys, collect, pair_of_numbers, pair_of_words
 from regard.cli.told import told
+from regard.text.corpus import PairFiles
 
 train_app = typer.Typer(help="Train a model on your own text.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -61,12 +62,12 @@ def _with_run_options(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _watch(task: str, to: Path, run: dict[str, Any], checked: list[Path] | None = None, **files: Any) -> None:
+def _watch(task: str, to: Path, run: dict[str, Any], checked: PairFiles | list[Path], **files: Any) -> None:
     from regard.cli.check import say_what_hurts
     from regard.cli.report import watch
 
-    if checked and (run["fresh"] or not (to / "run").exists()):
-        say_what_hurts(checked, is_pair=task == "translate")
+    if run["fresh"] or not (to / "run").exists():
+        say_what_hurts(*((checked, []) if isinstance(checked, PairFiles) else (None, checked)))
     watch(task, to=to, **run, **files)
 
 
@@ -93,10 +94,12 @@ def train_translate(
     """
     languages = {"source_language": source_language, "target_language": target_language}
     run["settings"] |= {name: code for name, code in languages.items() if code}
-    checked = [source, target] if target else None
+    chosen: dict[str, Any] = {
+        "columns": pair_of_numbers(columns), "keys": pair_of_words(keys) if keys else None
+    }  # fmt: skip
     _watch(
-        "translate", to, run, checked, source=source, target=target, valid_source=valid_source,
-        valid_target=valid_target, columns=pair_of_numbers(columns), keys=pair_of_words(keys) if keys else None,
+        "translate", to, run, PairFiles(source, target, **chosen), source=source, target=target,
+        valid_source=valid_source, valid_target=valid_target, **chosen,
     )  # fmt: skip
 
 
@@ -113,7 +116,7 @@ def train_write(
 
     Run it again with the same --to and it goes on where it stopped, bit for bit.
     """
-    _watch("write", to, run, text=text, valid=valid)
+    _watch("write", to, run, text, text=text, valid=valid)
 
 
 @train_app.command("fill")
@@ -145,4 +148,4 @@ def train_answer(
 
     Run it again with the same --to and it goes on where it stopped, bit for bit.
     """
-    _watch("answer", to, run, stories=stories, valid=valid)
+    _watch("answer", to, run, stories, stories=stories, valid=valid)

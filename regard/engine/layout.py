@@ -7,6 +7,7 @@ from time import perf_counter
 from regard.machine import count_cores, name_processor
 
 TURNS = 3  # each layout is tried so often, in turns; its best time counts
+HOPELESS, HOPELESS_AT_FIRST = 3, 10  # times the fastest of a turn, and of the one to warm up
 
 
 @dataclass(frozen=True)
@@ -26,15 +27,21 @@ def candidates() -> list[Layout]:
 
 
 def fastest(layouts: Sequence[Layout], work: Callable[[Layout], None]) -> Layout:
-    """The layout that does the work soonest. The first time of each is to warm up."""
+    """The layout that does the work soonest. The first time of each is to warm up; one that is hopelessly slower, as
+    threads that wait for each other are on a busy machine, is not tried again."""
     best = dict.fromkeys(layouts, float("inf"))
     for turn in range(TURNS + 1):
-        for layout in layouts:
+        times = {}
+        for layout in best:
             began = perf_counter()
             work(layout)
-            if turn:
-                best[layout] = min(best[layout], perf_counter() - began)
-    return min(layouts, key=best.__getitem__)
+            times[layout] = perf_counter() - began
+        most = (HOPELESS if turn else HOPELESS_AT_FIRST) * min(times.values())
+        best = {layout: min(best[layout], seconds) if turn else best[layout]
+                for layout, seconds in times.items() if seconds <= most}  # fmt: skip
+        if len(best) == 1:
+            break
+    return min(best, key=best.__getitem__)
 
 
 def this_machine() -> str:

@@ -13,7 +13,9 @@ Links = list[tuple[int, int]]  # (word of the source, word of the target), both 
 Map = Sequence[Sequence[float]]
 
 TRUST = 0.5  # power of a lexicon's chances: words alone, without their order, are to be trusted by half
-FAINT = 0.1  # a source word that no target word looked at most is linked to the one that looked so much at least
+FLOOR = 0.1  # added to every look: a decoder that knows its next word may not look for it at all
+UNLIKE = 1e-3  # how likely a word becomes a mark such as a comma, or a mark a word
+FAINT = 0.05  # a source word that no target word looked at most is linked to the one that looked so much at least
 NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 
@@ -43,8 +45,11 @@ def align_words(
     looks (T, S + 1): where each token was read; the last column, the end of the source, is nothing to align with. Of
     tokens without a row nothing is known. chances (T, S): how likely each comes from each, by a lexicon.
     """
-    sources, targets = words_of(source_tokens), words_of(target_tokens)
-    looked = _between_words(looks, chances, sources, targets)
+    sources = words_of(source_tokens)
+    if chances is not None:
+        looks = believe(looks, chances, [has_letters(token) for token in source_tokens],
+                        [has_letters(token) for token in target_tokens])  # fmt: skip
+    looked = _between_words(looks, sources, _voters(target_tokens))
     links = set()
     for target, row in looked.items():
         best = max(range(len(row)), key=row.__getitem__)
@@ -58,20 +63,44 @@ def align_words(
     return sorted(links)
 
 
-def _between_words(
-    looks: Map, chances: Map | None, sources: Sequence[int | None], targets: Sequence[int | None]
-) -> dict[int, list[float]]:
+def believe(looks: Map, chances: Map, sources: Sequence[bool], targets: Sequence[bool]) -> list[list[float]]:
+    """Where each target token most likely comes from, by both what was looked at and a lexicon: (T, S), rows sum to
+    anything. sources, targets: whether each token has letters."""
+    return [
+        [
+            (look + FLOOR) * chance**TRUST * (1.0 if is_word == is_mine else UNLIKE)
+            for look, chance, is_word in zip(row, likely, sources, strict=False)
+        ]
+        for row, likely, is_mine in zip(looks, chances, targets, strict=False)
+    ]
+
+
+def has_letters(token: str) -> bool:
+    """Or digits; else it is a mark, or only space."""
+    return any(letter.isalnum() for letter in token)
+
+
+def _voters(tokens: Sequence[str]) -> list[int | None]:
+    """The word that each token speaks for: a comma at the end of a word does not."""
+    words = words_of(tokens)
+    lettered = {word for word, token in zip(words, tokens, strict=True) if has_letters(token)}
+    return [
+        None if word in lettered and not has_letters(token) else word for word, token in zip(words, tokens, strict=True)
+    ]
+
+
+def _between_words(looks: Map, sources: Sequence[int | None], targets: Sequence[int | None]) -> dict[int, list[float]]:
     """Of each target word: how likely each source word is where it comes from, the mean of its tokens."""
     count = 1 + max((word for word in sources if word is not None), default=-1)
     totals: dict[int, list[float]] = {}
     sizes: dict[int, int] = {}
-    for place, (target, row) in enumerate(zip(targets, looks, strict=False)):
+    for target, row in zip(targets, looks, strict=False):
         if target is None or not count:
             continue
         found = [0.0] * count
         for source, word in enumerate(sources):
             if word is not None:
-                found[word] += row[source] * (chances[place][source] ** TRUST if chances else 1.0)
+                found[word] += row[source]
         whole = sum(found) or 1.0
         total = totals.setdefault(target, [0.0] * count)
         totals[target] = [before + new / whole for before, new in zip(total, found, strict=True)]

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from regard.errors import FolderError
 
 FILE = "lexicon.safetensors"
-UNKNOWN = 1e-6  # the chance of what was never seen, or too rarely to be kept
+UNKNOWN = 1e-3  # the chance of what was never seen, or too rarely to be kept
 
 
 class Chances:

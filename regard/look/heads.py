@@ -1,9 +1,11 @@
 """Chooses the moment, the layer and the heads of a translator that tell best where a token was read from.
 
 Needs no gold: on held-out pairs, a choice is as good as it makes the target likely, if each of its tokens comes from a
-source token that was looked at, by the chances of a lexicon (its usual likelihood, with attention as the prior).
+source token that was looked at, by the chances of a lexicon (its usual likelihood, with attention as the prior, and
+both trusted as they are when words are aligned).
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,11 +13,12 @@ import torch
 from torch import Tensor
 
 from regard.engine.lexicon import Lexicon
+from regard.look.align import FLOOR, TRUST
+from regard.look.chances import UNKNOWN
 from regard.look.record import record_attention
 from regard.model.transformer import EncoderDecoder
 
 PAIRS = 200  # held-out pairs that are looked at
-UNKNOWN = 1e-6  # the chance of what the lexicon has never seen
 
 
 @torch.inference_mode()
@@ -40,12 +43,25 @@ def choose_heads(
     for layer in range(layers):
         for is_after in (True, False):
             rows = [seen[:, 1:] if is_after else seen[:, :-1] for seen in maps[layer]]  # (H, T - 1, S - 1) each
-            alone = [_likelihood([seen[[head]] for seen in rows], chances) for head in range(heads)]
-            order = sorted(range(heads), key=lambda head: -alone[head])
-            for count in range(1, heads + 1):
-                likelihood = _likelihood([seen[order[:count]] for seen in rows], chances)
-                best = max(best, (likelihood, layer, order[:count], is_after), key=lambda one: one[0])
+            likelihood, chosen = _choose(rows, chances, heads)
+            best = max(best, (likelihood, layer, chosen, is_after), key=lambda one: one[0])
     return {"layer": best[1], "heads": best[2], "is_after": best[3], "likelihood": round(best[0], 4)}
+
+
+def _choose(rows: list[Tensor], chances: list[Tensor], heads: int) -> tuple[float, list[int]]:
+    """Heads that are best together: one after another joins, as long as that helps."""
+    best, chosen = -math.inf, list[int]()
+    while len(chosen) < heads:
+        tried = {
+            head: _likelihood([seen[[*chosen, head]] for seen in rows], chances)
+            for head in range(heads)
+            if head not in chosen
+        }
+        head = max(tried, key=tried.__getitem__)
+        if tried[head] <= best:
+            break
+        best, chosen = tried[head], [*chosen, head]
+    return best, chosen
 
 
 def _likelihood(maps: list[Tensor], chances: list[Tensor]) -> float:
@@ -56,6 +72,7 @@ def _likelihood(maps: list[Tensor], chances: list[Tensor]) -> float:
     total, count = 0.0, 0
     for seen, likely in zip(maps, chances, strict=True):
         if likely.numel():
-            total += float((seen.mean(0) * likely).sum(1).clamp(min=UNKNOWN**2).log().sum())
+            looked = seen.mean(0) + FLOOR  # (T, S)
+            total += float(((looked * likely**TRUST).sum(1) / looked.sum(1)).log().sum())
             count += len(likely)
     return total / max(1, count)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from regard.config import Settings, merge, nearest, resolve
-from regard.errors import ConfigError, RegardError, RunError
-from regard.folder import ModelFolder
+from regard.errors import ConfigError, FolderError, RegardError, RunError
+from regard.folder import ABOUT, ModelFolder
 from regard.interop.foreign import take_part
 from regard.run.begin import Begun, begin
 from regard.run.record import clear, read_record, sole_owner, write_record
@@ -46,7 +46,10 @@ def load(
     if part:
         opened.about = take_part(opened.about, part)
     task = str(opened.about.get("task"))
-    return ALONE[task].open(opened, running) if task in ALONE else find_task(task).open(opened, running)
+    if task not in ALONE and task not in TASKS:
+        raise FolderError(f"{opened.path / ABOUT} tells of a task {task[:40]!r}, which is none of {', '.join(TASKS)}; "
+                          f"it was changed or damaged, or made by a newer version")  # fmt: skip
+    return ALONE[task].open(opened, running) if task in ALONE else TASKS[task].open(opened, running)
 
 
 def train(

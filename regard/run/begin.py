@@ -11,7 +11,7 @@ from regard.errors import ConfigError, RunError
 from regard.files import hash_file, write_whole
 from regard.interop.tokenizers import read_tokenizer
 from regard.run.beginning import START, Beginning
-from regard.run.record import TOKENS, clear, write_record
+from regard.run.record import RECORD, TOKENS, clear, write_record
 from regard.tasks.task import Check, Corpus, Encoded, Task
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
@@ -63,7 +63,7 @@ def begin(
     if beginning and record.get("start", {}).get("weights") != beginning.weights_sha256:
         raise RunError(f"{run.parent} was not begun from the weights in {start}; add --fresh to start over, or train "
                        f"to another folder")  # fmt: skip
-    before = resolve(record["config"])
+    before = _resolve_record(run, record)
     corpus = family.read(train_files, valid_files, before)
     kept = {name: value for name, value in record["config"].items() if name != "stop"}
     ends = {"stop": _defaults(family, corpus, merge(kept, wanted)).get("stop", {})}
@@ -77,6 +77,14 @@ def begin(
     left_out = [*corpus.left_out, *_keep_tokens(family, run, record, corpus, tokenizer, config, check)]
     material = Material(len(corpus.train), corpus.valid, left_out, corpus.fingerprints, corpus.files)
     return Begun(config, tokenizer, material, record, _note(before, config))
+
+
+def _resolve_record(run: Path, record: dict[str, Any]) -> RunConfig:
+    try:
+        return resolve(record["config"])
+    except ConfigError as problem:
+        raise RunError(f"{run / RECORD} was changed or damaged ({problem}); add --fresh to start over, or train to "
+                       f"another folder") from None  # fmt: skip
 
 
 def _begin_new(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from regard.errors import CorpusError
 from regard.tasks.task import Corpus, name_files
 from regard.text.corpus import fingerprint
 from regard.text.running import TextFiles
@@ -19,6 +21,15 @@ def gather_texts(files: Paths, valid: Paths | None) -> tuple[TextFiles, TextFile
     return TextFiles.of(files), TextFiles.of(valid) if valid else None
 
 
+@contextmanager
+def named(paths: Iterable[Path]) -> Iterator[None]:
+    """What is said of examples is said of the files they came from."""
+    try:
+        yield
+    except CorpusError as problem:
+        raise CorpusError(f"{', '.join(map(str, list(paths)[:3]))}: {problem}") from None
+
+
 def read_corpus(
     role: str, files: TextFiles, valid_files: TextFiles | None, read: Callable[[TextFiles], list[Any]], split: Splitter
 ) -> Corpus:
@@ -29,5 +40,6 @@ def read_corpus(
         valid = read(valid_files)
         roles |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
     else:
-        examples, valid = split(examples)
+        with named(files.paths):
+            examples, valid = split(examples)
     return Corpus(examples, valid, [], {role: fingerprint(path) for role, path in roles.items()}, name_files(roles))

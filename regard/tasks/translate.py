@@ -30,6 +30,7 @@ from regard.tasks.task import (
     name_files,
     weights_file,
 )
+from regard.tasks.texts import named
 from regard.text.corpus import LeftOut, Pair, PairFiles, fingerprint, guess_languages, read_pairs
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
@@ -82,7 +83,8 @@ def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> 
         valid, _ = read_pairs(valid_files)
         roles |= dict(zip(("valid_source", "valid_target"), valid_files.paths, strict=False))
     else:
-        pairs, valid = hold_out(pairs, config.train.held_out or default_held_out(len(pairs)), config.seed)
+        with named(files.paths):
+            pairs, valid = hold_out(pairs, config.train.held_out or default_held_out(len(pairs)), config.seed)
     source_language, target_language = guess_languages(files)
     return Corpus(
         pairs,

@@ -112,6 +112,12 @@ WORDS: dict[str, tuple[str, str, str, str]] = {
         "learns them",
         "leave them out of the training text",
     ),
+    "columns": (
+        "lines without two texts: too few columns, or no JSON object with both",
+        "yes",
+        "stops, and names the line",
+        "mend the lines, or choose others with --columns or --keys",
+    ),
     "unequal": (
         "two files with different numbers of lines",
         "yes: nothing after the shift belongs together",

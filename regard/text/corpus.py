@@ -120,11 +120,18 @@ def fingerprint(path: Path) -> str:
 def _each_pair(files: PairFiles) -> Iterator[Pair]:
     if files.target is not None:
         return _parallel(files.source, files.target)
+    if kind_of(files) == "columns":
+        return _columns(files.source, files.columns)
+    return _keys(files.source, files.keys)
+
+
+def kind_of(files: PairFiles) -> str:
+    """Whether pairs in one file are columns or keys, by its name."""
     kind = _without_gz(files.source).suffix.lower()
     if kind in {".tsv", ".tab"}:
-        return _columns(files.source, files.columns)
+        return "columns"
     if kind in {".jsonl", ".ndjson", ".json"}:
-        return _keys(files.source, files.keys)
+        return "keys"
     raise CorpusError(f"{files.source} is one file, and neither .tsv nor .jsonl; "
                       f"give two parallel files (source, then target), or one .tsv or .jsonl file")  # fmt: skip
 

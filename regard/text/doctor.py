@@ -6,18 +6,19 @@ holds: that is what it is here to tell.
 
 from __future__ import annotations
 
-import gzip
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from regard.errors import CorpusError
 from regard.text.ailments import LONGEST_LETTERS, LONGEST_WORDS, WORDS
-from regard.text.corpus import GZIP_MAGIC, UTF8_MARK, UTF16_MARKS
+from regard.text.corpus import UTF8_MARK, PairFiles
+from regard.text.raws import raw_lines, raw_pairs
 
+Tick = Callable[[int, int], None]  # (lines, bytes) that were read
+TICK = 5000  # lines from one tick to the next
 EXAMPLES = 3  # of each finding
 MOST_KNOWN = 5_000_000  # lines that repetitions are found among; 60 bytes each
 LEARNED_FROM = 5000  # lines that tell what is usual here
@@ -78,68 +79,58 @@ class Side:
 
 
 def check_pairs(
-    source: Path, target: Path, held_out: frozenset[int] = frozenset(),
-    tick: Callable[[int], None] = lambda lines: None, most: int | None = None,
+    files: PairFiles, held_out: frozenset[int] = frozenset(), tick: Tick = lambda lines, read: None,
+    most: int | None = None,
 ) -> Report:  # fmt: skip
-    """Two parallel files. tick: hears how many lines were read, now and then. most: lines that are read at most."""
-    report = Report([source.name, target.name])
-    sides = Side(source), Side(target)
-    ends = [raw_lines(side.path) for side in sides]
+    """Pairs of lines. tick: hears how many lines and bytes were read, now and then. most: lines read at most."""
+    report = Report([path.name for path in files.paths])
+    sides = Side(files.source), Side(files.target or files.source)
     known: set[int] = set()
     usual = Usual()
-    while most is None or report.lines < most:
-        raws = [next(end, None) for end in ends]
-        if None in raws:
+    read = 0
+    ends = None
+    for number, raws in raw_pairs(files, lambda number, raw: report.note("columns", files.source, number, raw)):
+        if None in raws:  # one file has ended
+            ends = [number - 1 + (raw is not None) for raw in raws]
             break
-        report.lines += 1
-        if report.lines % 10_000 == 0:
-            tick(report.lines)
-        texts = [look_at(report, side, report.lines, raw) for side, raw in zip(sides, raws, strict=True)]  # type: ignore[arg-type]
+        if report.lines == most:
+            break
+        report.lines = number
+        read += sum(map(len, raws))  # type: ignore[arg-type]
+        if number % TICK == 0:
+            tick(number, read)
+        texts = [look_at(report, side, number, raw) for side, raw in zip(sides, raws, strict=True)]  # type: ignore[arg-type]
         look_at_pair(report, sides, texts, known, usual, held_out)
-    counts = [report.lines + (raw is not None) + sum(1 for _ in end) for raw, end in zip(raws, ends, strict=True)]
-    if counts[0] != counts[1]:
-        _find_shift(report, sides, counts)
+    if ends:
+        longer = int(ends[1] > ends[0])
+        ends[longer] = sum(1 for _ in raw_lines(files.paths[longer]))
+        _find_shift(report, sides, ends)
     return report
 
 
 def check_text(
-    paths: list[Path], held_out: frozenset[int] = frozenset(), tick: Callable[[int], None] = lambda lines: None,
+    paths: list[Path], held_out: frozenset[int] = frozenset(), tick: Tick = lambda lines, read: None,
     most: int | None = None,
 ) -> Report:  # fmt: skip
     """Files of running text."""
     report = Report([path.name for path in paths])
     known: set[int] = set()
+    read = 0
     for path in paths:
         side = Side(path)
         for number, raw in enumerate(raw_lines(path), start=1):
             if most is not None and report.lines >= most:
                 break
             report.lines += 1
-            if report.lines % 10_000 == 0:
-                tick(report.lines)
+            read += len(raw)
+            if report.lines % TICK == 0:
+                tick(report.lines, read)
             text = look_at(report, side, number, raw)
             if text.strip():
                 _note_repeats(report, path, number, text, known, held_out)
                 if side.common and is_foreign(text, side.common, frozenset()):
                     report.note("language", path, number, text)
     return report
-
-
-def raw_lines(path: Path) -> Iterator[bytes]:
-    """Lines as bytes, with their ends; also of a gzipped file."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(4)
-        if head.startswith(UTF16_MARKS):
-            raise CorpusError(
-                f"{path} is UTF-16; text must be UTF-8 (iconv -f UTF-16 -t UTF-8 {path.name} converts it)"
-            )
-        with gzip.open(path) if head.startswith(GZIP_MAGIC) else path.open("rb") as file:
-            yield from file
-    except FileNotFoundError:
-        raise CorpusError(f"{path} does not exist; check the name and the folder you are in") from None
-    except (OSError, EOFError) as problem:
-        raise CorpusError(f"{path} cannot be read: {problem}") from None
 
 
 def look_at(report: Report, side: Side, number: int, raw: bytes) -> str:

@@ -162,7 +162,7 @@ class Tokenizer:
         for name in ROLES[role]:
             if (number := self.id_of(name)) is not None:
                 return number
-        raise FolderError(f"the tokenizer has no {' or '.join(ROLES[role])}; it was not made for this kind of model")
+        raise FolderError(f"tokenizer.json has no {' or '.join(ROLES[role])}; it was not made for this kind of model")
 
 
 def find_marks(pieces: Sequence[str], space: str, special: frozenset[int]) -> list[int]:

@@ -4,8 +4,9 @@ Translators and writers lose nothing: the 256 bytes are in their vocabulary (a w
 trained on). Fillers and answerers read words, without case where that is asked for.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as Pieces
@@ -16,6 +17,8 @@ from regard.text.tokenizer import Tokenizer
 # Marks (\p{M}) belong to their word: scripts such as Devanagari write vowels with them.
 WORD = r" ?[\p{L}\p{M}]+| ?\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
 END_OF_TEXT = "<|endoftext|>"
+ENDLESS = re.compile(r"[^\s\d]{1000}")  # learning takes the square of a word's length: longer ones are broken up for it
+LONGEST_WORD = 100  # letters; longer ones are unknown to a WordPiece, as BERT has it
 BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # in this order from 0, as BERT has them
 
 
@@ -29,7 +32,7 @@ def learn_pairs(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     pieces.normalizer = normalizers.Prepend(" ")
     pieces.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(WORD), "isolated"), _bytes()])
     pieces.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
-    pieces.train_from_iterator(texts, _merges(vocab_size - 1, ["</s>", "<unk>"]))
+    pieces.train_from_iterator(_broken_up(texts), _merges(vocab_size - 1, ["</s>", "<unk>"]))
     pieces.add_special_tokens(["<pad>"])
     end = pieces.token_to_id("</s>")
     pieces.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", end)])
@@ -50,7 +53,7 @@ def learn_running(texts: Iterable[str], vocab_size: int) -> Tokenizer:
         ]
     )
     pieces.decoder = decoders.ByteLevel()
-    pieces.train_from_iterator(texts, _merges(vocab_size, [END_OF_TEXT]))
+    pieces.train_from_iterator(_broken_up(texts), _merges(vocab_size, [END_OF_TEXT]))
     return Tokenizer(pieces)
 
 
@@ -77,7 +80,7 @@ def learn_wordpieces(texts: Iterable[str], vocab_size: int, *, lowercase: bool) 
     pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     pieces.decoder = decoders.WordPiece()
     reader = Tokenizer(pieces)
-    words = Counter(word for text in texts for word in reader.words(text))
+    words = Counter(word for text in texts for word in reader.words(text) if len(word) <= LONGEST_WORD)
     letters = sorted({letter for word in words for letter in word})
     # The trainer numbers letters as a hash map brings them, and ties go by number: named first, they have one order.
     names = [*BERT, *letters, *(f"##{letter}" for letter in letters)]
@@ -87,7 +90,7 @@ def learn_wordpieces(texts: Iterable[str], vocab_size: int, *, lowercase: bool) 
     learner = Pieces(models.WordPiece(unk_token="[UNK]"))
     learner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     learner.train_from_iterator((" ".join([word] * count) for word, count in sorted(words.items())), trainer)
-    pieces.model = models.WordPiece(learner.get_vocab(), unk_token="[UNK]", max_input_chars_per_word=100)
+    pieces.model = models.WordPiece(learner.get_vocab(), unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD)
     pieces.add_special_tokens(list(BERT))
     return _between_marks(pieces)
 
@@ -98,7 +101,7 @@ def learn_masked(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     pieces.normalizer = normalizers.Prepend(" ")
     pieces.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(WORD), "isolated"), _bytes()])
     pieces.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
-    pieces.train_from_iterator(texts, _merges(vocab_size, list(BERT)))
+    pieces.train_from_iterator(_broken_up(texts), _merges(vocab_size, list(BERT)))
     return _between_marks(pieces)
 
 
@@ -117,6 +120,10 @@ def learn_words(texts: Iterable[str], answers: Iterable[str]) -> Tokenizer:
     pieces.model = models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="[UNK]")
     pieces.add_special_tokens(["[PAD]", "[UNK]"])
     return Tokenizer(pieces)
+
+
+def _broken_up(texts: Iterable[str]) -> Iterator[str]:
+    return (ENDLESS.sub("\\g<0>\n", text) for text in texts)
 
 
 def _bytes() -> pre_tokenizers.ByteLevel:

@@ -153,6 +153,10 @@ def read_weights(folder: ModelFolder) -> dict[str, Tensor]:
             weights |= load_file(path)
         except (SafetensorError, OSError) as problem:
             raise FolderError(f"{path} is not a safetensors file we can read: {problem}") from None
+    bad = next((name for name, tensor in weights.items() if tensor.is_floating_point() and tensor.isnan().any()), None)
+    if bad:
+        raise FolderError(f"{folder.path}: {bad} has a weight that is not a number, so every answer would be none; "
+                          f"the file was damaged, or its training diverged: take an earlier one")  # fmt: skip
     return weights
 
 

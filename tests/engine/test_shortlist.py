@@ -31,8 +31,10 @@ def test_a_lexicon_finds_every_word_of_a_language_that_is_a_code(seed):
     seen = set(pairs.sources.flat.tolist()) - {0}
     assert {word: likely[0] for word, likely in lexicon.likely(1).items() if word} == {word: word + 19 for word in seen}
     for source in seen:
-        everything = lexicon.look_up(torch.tensor([source]), torch.arange(SIZE))  # (V, 1)
-        assert abs(float(everything.sum()) - 1) < 1e-4
+        assert abs(float(lexicon.chances[lexicon.keys // SIZE == source].sum()) - 1) < 1e-4
+        assert abs(float(lexicon.back[lexicon.keys % SIZE == source + 19].sum()) - 1) < 1e-4
+        together = lexicon.look_up(torch.tensor([source]), torch.arange(SIZE))  # (V, 1)
+        assert int(together.argmax()) == source + 19
 
 
 def test_a_shortlist_has_the_likely_words_copies_and_what_must_stay():

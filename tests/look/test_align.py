@@ -48,7 +48,7 @@ def test_words_are_aligned_by_what_their_tokens_looked_at():
 def test_a_source_word_that_is_left_goes_to_whoever_looked_at_it_unless_that_was_faint():
     source, target = [" want", " to", " go"], [" veut", " aller"]
     assert align_words([[0.7, 0.3, 0.0, 0.0], [0.0, 0.05, 0.95, 0.0]], source, target) == [(0, 0), (1, 0), (2, 1)]
-    assert align_words([[0.97, 0.03, 0.0, 0.0], [0.0, 0.05, 0.95, 0.0]], source, target) == [(0, 0), (2, 1)]
+    assert align_words([[0.97, 0.03, 0.0, 0.0], [0.0, 0.04, 0.96, 0.0]], source, target) == [(0, 0), (2, 1)]
 
 
 def test_a_lexicon_corrects_what_was_looked_at():
@@ -56,6 +56,30 @@ def test_a_lexicon_corrects_what_was_looked_at():
     assert align_words(looks, source, target, [[0.9, 0.9]]) == align_words(looks, source, target)
     assert (1, 0) in align_words(looks, source, target, [[1e-6, 0.9]])
     assert (0, 0) not in align_words(looks, source, target, [[1e-6, 0.9]])
+
+
+def test_marks_do_not_speak_for_words():
+    """A question mark is not what "Est-ce" comes from, nor where the last word of a question goes."""
+    source, target = [" Does", " he", " sleep", "?"], [" Est", "-", "ce", " qu'", "il", " dort", " ?"]
+    looks = [
+        [0.1, 0.1, 0.1, 0.7, 0.0],
+        [0.1, 0.1, 0.1, 0.7, 0.0],
+        [0.1, 0.1, 0.1, 0.7, 0.0],
+        [0.1, 0.6, 0.1, 0.2, 0.0],
+        [0.1, 0.8, 0.1, 0.0, 0.0],
+        [0.0, 0.0, 0.9, 0.1, 0.0],
+        [0.0, 0.0, 0.1, 0.9, 0.0],
+    ]
+    evenly = [[0.5] * 4 for _ in target]
+    evenly[0] = [0.5, 0.1, 0.1, 0.5]
+    evenly[2] = [0.5, 0.1, 0.1, 0.5]
+    assert to_pharaoh(align_words(looks, source, target, evenly)) == "0-0 1-1 2-2 2-3"
+
+
+def test_a_lexicon_may_tell_what_was_not_looked_at_at_all():
+    source, target, looks = [" because", " the"], [" que"], [[0.0, 1.0, 0.0]]
+    assert (1, 0) in align_words(looks, source, target)
+    assert (0, 0) in align_words(looks, source, target, [[0.5, 0.0001]])
 
 
 LINKS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=15, unique=True)
