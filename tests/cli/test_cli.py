@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 from typer.testing import CliRunner
