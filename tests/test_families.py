@@ -1,13 +1,17 @@
 """What holds for every family: it goes on bit for bit, its folder is whole, nothing is unpickled."""
 
+import json
 import shutil
+from dataclasses import replace
 
 import pytest
+import torch
 from conftest import family_settings
 
 import regard
 from regard.files import hash_file
 from regard.tasks import TASKS
+from regard.tasks.task import no_probes
 from regard.trainer.loop import Progress
 
 STEPS = 44
@@ -91,3 +95,25 @@ def test_sizes_and_kinds_are_settings_that_single_settings_stand_above(family_fi
     assert (model.width, model.heads, model.layers, model.kind) == (256, 8, 1, "bert")
     for task in TASKS.values():
         assert set(task.sizes) == {"tiny", "small", "base", "big"} and task.kinds
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_a_training_looks_at_is_written_down_once_and_changes_nothing(task, family_files, tmp_path, monkeypatch):
+    settings = family_settings(task, 13, valid_every=4)
+    for steps in (6, 13):  # in two sittings
+        regard.train(task, to=tmp_path / "m", settings=settings | {"stop": {"steps": steps}}, **family_files[task])
+    frames = [json.loads(line) for line in (tmp_path / "m" / "run" / "film.jsonl").read_text().splitlines()]
+    assert [frame["step"] for frame in frames] == [4, 8, 12]
+    for frame in frames:
+        assert frame["probes"]
+        for probe in frame["probes"]:
+            maps = torch.tensor(probe["maps"])  # (layers, T, S)
+            assert maps.shape[1:] == (len(probe["rows"]), len(probe["columns"]))
+            assert maps.min() >= 0 and maps.sum(-1).max() < 1.03
+    assert frames[0]["probes"] != frames[-1]["probes"]
+    family = TASKS[task]
+    monkeypatch.setitem(TASKS, task, replace(family, probe=no_probes))
+    regard.train(task, to=tmp_path / "blind", settings=settings, **family_files[task])
+    assert (tmp_path / "m" / "model.safetensors").read_bytes() == (
+        tmp_path / "blind" / "model.safetensors"
+    ).read_bytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 import warnings
@@ -17,10 +16,10 @@ from torch import Tensor
 from regard import __version__
 from regard.data.store import open_tensors
 from regard.errors import RunError
-from regard.files import write_whole
 from regard.folder import ModelFolder, write_model
 from regard.run.begin import Material
 from regard.run.crew import Team
+from regard.run.journal import Journal
 from regard.run.plan import Plan, is_due, last_step, validations
 from regard.run.record import TOKENS
 from regard.tasks.card import model_card
@@ -62,12 +61,11 @@ class Session:
         self.material, self.team, self.trainer, self.data = material, team, team.trainer, judge
         self.store, self.standing = StateStore(run / "state"), standing
         self.store.folder.mkdir(exist_ok=True)
-        self.metrics = run / "metrics.jsonl"
+        self.journal = Journal(run)
         device = torch.device("cpu") if self.trainer.is_sharded else team.world.device
         self.judge = task.build(self.config.model, tokenizer).to(device)  # holds averaged weights while they are scored
         self.last_score_seconds = 0.0
         self.saved_at = time.monotonic()
-        self.recent: list[Progress] = []
         self.pace = 0.0  # seconds per step, of late
         self.end = last_step(self.config, team.feed.batches_per_epoch)
         self.scores_left = validations(self.config, standing.step, self.end) if self.end else 0
@@ -84,7 +82,7 @@ class Session:
 
     def events(self) -> Iterator[Event]:
         """Trains until the end, or until somebody stops: then everything is saved first."""
-        self._cut_metrics()
+        self.journal.go_on_from(self.standing.step)
         try:
             while not (reason := self._reason_to_end()):
                 yield from self._train_on()
@@ -157,16 +155,14 @@ class Session:
             averaged = (*averaged, event.step)[-self.config.train.average :]
         if event.pieces > standing.pieces:
             halved = (*halved, event.step)
-            self._log({"step": event.step, "seconds": round(standing.seconds, 3), "pieces": event.pieces})
+            self.journal.note({"step": event.step, "seconds": round(standing.seconds, 3), "pieces": event.pieces})
         self.standing = standing.model_copy(update={
             "step": event.step, "averaged": averaged, "tokens": standing.tokens + event.tokens,
             "seconds": standing.seconds + event.seconds, "first_loss": self.trainer.first_loss,
             "skipped": standing.skipped + event.is_skipped, "pieces": event.pieces, "halved": halved,
         })  # fmt: skip
         self.pace += 0.02 * (event.seconds - self.pace)  # over the last fifty or so
-        self.recent.append(event)
-        if event.step % LOG_STEPS == 0:
-            self._log_steps()
+        self.journal.note_step(event, self.standing.seconds, LOG_STEPS)
         if time.monotonic() - self.saved_at > SAVE_SECONDS and not event.is_skipped:
             self._save()
 
@@ -184,7 +180,9 @@ class Session:
         self.standing = standing.model_copy(update=update)
         if is_better:
             self._write_model(self.judge.state_dict(), event.step, event.scores)
-        self._log({"step": event.step, "seconds": round(self.standing.seconds, 3), **event.scores})
+        self.journal.note({"step": event.step, "seconds": round(self.standing.seconds, 3), **event.scores})
+        probes = self.task.probe(self.judge, self.material.valid, self.tokenizer)
+        self.journal.note_frame(event.step, event.samples, probes)
         if not self.trainer.skipped:  # else the last update may have been the ruin of it
             self._save()
 
@@ -202,7 +200,7 @@ class Session:
 
     def _explain(self, problem: Diverged) -> str:
         """What went wrong and what to do, for a person; a state that was saved after the fatal step is forgotten."""
-        self._log({"step": problem.step, "seconds": round(self.standing.seconds, 3), "skipped": MOST_SKIPPED})
+        self.journal.note({"step": problem.step, "seconds": round(self.standing.seconds, 3), "skipped": MOST_SKIPPED})
         self.store.forget(problem.step - MOST_SKIPPED)
         good = self.store.newest()
         text = self.tokenizer.decode(problem.batch.sample.tolist()) if problem.batch is not None else "unknown"
@@ -274,31 +272,3 @@ class Session:
         if self.trainer.step:
             self.store.save(self.standing, *self.trainer.state())
         self.saved_at = time.monotonic()
-
-    def _log_steps(self) -> None:
-        tokens, seconds = (sum(getattr(event, name) for event in self.recent) for name in ("tokens", "seconds"))
-        good = [event.loss for event in self.recent if not event.is_skipped]
-        mean, skipped = sum(good) / len(good) if good else None, len(self.recent) - len(good)
-        last = self.recent[-1]
-        self.recent = []
-        entry = {"step": last.step, "seconds": round(self.standing.seconds, 3), "loss": mean, "rate": last.rate,
-                 "tokens_per_second": round(tokens / seconds, 1)}  # fmt: skip
-        self._log(entry | ({"skipped": skipped} if skipped else {}))
-
-    def _log(self, entry: dict[str, Any]) -> None:
-        with self.metrics.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-
-    def _cut_metrics(self) -> None:
-        """Forgets what was logged after the state we go on from: it will be logged again."""
-        if not self.metrics.exists():
-            return
-        kept = []
-        for line in self.metrics.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                step = json.loads(line)["step"]
-            except (ValueError, KeyError, TypeError):
-                continue  # a line cut short by a crash
-            if step <= self.standing.step:
-                kept.append(line + "\n")
-        write_whole(self.metrics, "".join(kept))

@@ -10,11 +10,12 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from regard.run.journal import FILM, METRICS, read_entries
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
 from regard.serve.served import Gallery, as_dict
 
-MOST_EVENTS = 5000  # of a training that are told at a time
+MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training that are told at a time
 
 
 def texts_of(fields: dict[str, Any], name: str) -> list[str]:
@@ -115,6 +116,13 @@ def _watch_runs(router: APIRouter, gallery: Gallery) -> None:
             raise RequestError(404, f"there is no run {name}")
         return read_run(gallery.runs[name], after)
 
+    @router.get("/runs/{name}/film")
+    async def film(name: str, after: int = -1) -> dict[str, Any]:
+        """What became of a training's samples, and what the model looked at in its probes, after a step."""
+        if name not in gallery.runs:
+            raise RequestError(404, f"there is no run {name}")
+        return {"frames": _entries_after(gallery.runs[name] / "run" / FILM, after)[-MOST_FRAMES:]}
+
 
 def optional(fields: dict[str, Any], name: str) -> str | None:
     """A field that may be left out."""
@@ -123,19 +131,14 @@ def optional(fields: dict[str, Any], name: str) -> str | None:
 
 def read_run(folder: Path, after: int) -> dict[str, Any]:
     """The newest events of a run's metrics, as far as they are whole."""
-    events: list[dict[str, Any]] = []
-    path = folder / "run" / "metrics.jsonl"
-    if path.is_file():
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                event = json.loads(line)
-                if isinstance(event, dict) and event.get("step", -1) > after:
-                    events.append(event)
-            except ValueError:
-                continue  # the line that is being written
     about = folder / "regard.json"
     told = json.loads(about.read_bytes()) if about.is_file() else {}
+    events = _entries_after(folder / "run" / METRICS, after)
     return {"events": events[-MOST_EVENTS:], "scores": told.get("scores", {}), "step": told.get("step")}
+
+
+def _entries_after(path: Path, after: int) -> list[dict[str, Any]]:
+    return [entry for _, entry in read_entries(path) if entry["step"] > after] if path.is_file() else []
 
 
 def _finite(told: dict[str, Any]) -> dict[str, Any]:

@@ -195,6 +195,16 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
+def probe(model: Any, valid: list[Story], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """Which sentences it looks at in a few held-out stories."""
+    from regard.look.probe import PROBES, probe_stories
+
+    most = most_sentences(model.config)
+    stories = [Story(story.sentences[-most:], story.question, story.answer) for story in valid[:PROBES]]
+    (batch,) = story_batches(encode_stories(stories, tokenizer), tokenizer.pad_id)
+    return probe_stories(model, batch.to(next(model.parameters()).device), stories)
+
+
 ANSWER = Task(
     name="answer",
     unit="questions",
@@ -212,4 +222,5 @@ ANSWER = Task(
     loss=loss,
     pack=pack,
     open=Answerer.open,
+    probe=probe,
 )

@@ -162,6 +162,14 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
+def probe(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """What it looks at in a few held-out lines."""
+    from regard.look.probe import PROBES, probe_texts
+
+    longest = model.config.max_positions
+    return probe_texts(model, tokenizer, [tokenizer.encode(line)[:longest] for line in valid[:PROBES]])
+
+
 FILL = Task(
     name="fill",
     unit="lines",
@@ -179,4 +187,5 @@ FILL = Task(
     loss=loss,
     pack=pack,
     open=Filler.open,
+    probe=probe,
 )

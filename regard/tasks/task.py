@@ -69,6 +69,11 @@ class Extras:
     contents: dict[str, Content] = field(default_factory=dict)  # files
 
 
+def no_probes(model: nn.Module, valid: list[Any], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """Whoever has nothing to look at in training."""
+    return []
+
+
 def no_extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Any], tokenizer: Tokenizer) -> Extras:
     """Most families need none."""
     return Extras()
@@ -96,6 +101,8 @@ class Task:
     open: Callable[[ModelFolder, Running], Any]
     # Of the finished model, the encoded text it learned from and the examples held out:
     extras: Callable[[nn.Module, dict[str, Tensor], list[Any], Tokenizer], Extras] = no_extras
+    # Of a model in training and the examples held out: what it looks at in a few of them.
+    probe: Callable[[nn.Module, list[Any], Tokenizer], list[dict[str, Any]]] = no_probes
 
 
 TRANSFORMER = ("layers", "width", "heads", "norm", "positions", "vocab_size")

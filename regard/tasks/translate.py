@@ -253,6 +253,13 @@ def extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Pair], toke
     return Extras({"alignment": alignment}, {SHORTLIST: shortlist, LEXICON: lexicon.pack()})
 
 
+def probe(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """What it looks at in a few held-out pairs."""
+    from regard.look.probe import probe_pairs
+
+    return probe_pairs(model, tokenizer, valid)
+
+
 TRANSLATE = Task(
     name="translate",
     unit="pairs",
@@ -271,4 +278,5 @@ TRANSLATE = Task(
     pack=pack,
     open=Translator.open,
     extras=extras,
+    probe=probe,
 )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_SCORED = 100_000  # tokens of held-out text that are scored while training; `regard evaluate` scores all
 SAMPLE = 80  # tokens a sample goes on for
+PROBED = 200  # characters at most of a text that is looked at while training
 
 KINDS: dict[str, Settings] = {
     "llama": {
@@ -192,6 +193,15 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
+def probe(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """What it looks at in the beginning of a few held-out texts."""
+    from regard.look.probe import PROBES, probe_texts
+
+    longest = model.config.max_positions
+    texts = [[tokenizer.begin_id, *tokenizer.encode_part(text[:PROBED])] for text in valid[:PROBES]]
+    return probe_texts(model, tokenizer, [ids[:longest] for ids in texts])
+
+
 WRITE = Task(
     name="write",
     unit="documents",
@@ -209,4 +219,5 @@ WRITE = Task(
     loss=loss,
     pack=pack,
     open=Writer.open,
+    probe=probe,
 )

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,6 +81,20 @@ def test_a_lexicon_may_tell_what_was_not_looked_at_at_all():
     source, target, looks = [" because", " the"], [" que"], [[0.0, 1.0, 0.0]]
     assert (1, 0) in align_words(looks, source, target)
     assert (0, 0) in align_words(looks, source, target, [[0.5, 0.0001]])
+
+
+TOKENS = st.lists(st.text("ab ,.?", min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+@given(TOKENS, TOKENS, st.integers(0, 10**6), st.booleans())
+def test_every_word_that_was_said_is_linked_and_links_are_between_words_that_are_there(source, target, seed, is_known):
+    torch.manual_seed(seed)
+    looks = torch.rand(len(target), len(source) + 1).tolist()
+    chances = torch.rand(len(target), len(source)).tolist() if is_known else None
+    links = align_words(looks, source, target, chances)
+    mine, theirs = ({word for word in words_of(side) if word is not None} for side in (source, target))
+    assert links == sorted(set(links)) and all(s in mine and t in theirs for s, t in links)
+    assert {t for _, t in links} == (theirs if mine else set())
 
 
 LINKS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=15, unique=True)

@@ -8,6 +8,7 @@ from regard.errors import ConfigError, FolderError
 from regard.text.running import split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import (
+    _broken_up,
     learn_bytes,
     learn_characters,
     learn_masked,
@@ -117,3 +118,19 @@ def test_answers_of_several_words_are_one_piece():
     tokenizer = learn_words(["Go north, Mary.", "Where?"], ["n,s", "north"])
     assert tokenizer.tokens(tokenizer.encode("mary GO n,s north!")) == ["mary", "go", "[UNK]", "[UNK]", "north"]
     assert tokenizer.id_of("n,s") is not None
+
+
+@given(st.text("ab 1.\n", max_size=200))
+def test_words_of_a_usual_length_are_learned_from_as_they_are(text):
+    assert list(_broken_up([text])) == [text]
+
+
+def test_a_word_without_an_end_is_learned_from_in_parts_and_comes_back_whole():
+    """Learning takes the square of a word's length: one of 200,000 letters would take minutes."""
+    endless = "ab" * 100_000
+    (parts,) = _broken_up([endless])
+    assert parts.replace("\n", "") == endless and max(map(len, parts.split("\n"))) == 1000
+    for learned in (learn_running([endless, "a house"], 300), learn_pairs([endless, "a house"], 300)):
+        assert learned.decode(learned.encode(endless)) == endless
+    pieces = learn_wordpieces([endless, "a house", "a house"], 300, lowercase=False)
+    assert pieces.decode(pieces.encode("a house")) == "a house"

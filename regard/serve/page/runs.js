@@ -1,8 +1,8 @@
 "use strict";
-// A running training: its curves as they grow.
+// A running training: its curves as they grow, what becomes of its samples, and what it looks at, over time.
 regard.panels.run = (name) => {
   const curves = regard.make("div", { class: "curves" }), told = regard.make("p", { class: "legend" });
-  const events = [];
+  const events = [], film = regard.film();
   const update = async () => {
     if (!curves.isConnected && events.length) return; // somebody went elsewhere
     try {
@@ -14,6 +14,7 @@ regard.panels.run = (name) => {
       curves.replaceChildren(...scores.map((key) => regard.curve(key, events.filter((event) => typeof event[key] === "number")
         .map((event) => [event.step, event[key]]))));
       const last = events[events.length - 1];
+      film.add((await regard.askJson(`/api/runs/${encodeURIComponent(name)}/film?after=${film.newest()}`)).frames);
       told.textContent = last ? `step ${last.step}, ${(last.seconds / 60).toFixed(1)} minutes` : "Nothing is logged yet.";
     } catch (problem) {
       regard.complain(problem.message);
@@ -21,7 +22,51 @@ regard.panels.run = (name) => {
     setTimeout(update, 3000);
   };
   update();
-  return regard.make("section", {}, told, curves);
+  return regard.make("section", {}, told, curves, film.box);
+};
+
+// Samples and probes of each validation; the slider goes through time, and stays at the end while it is there.
+regard.film = () => {
+  const frames = [];
+  const slider = regard.make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "moment of the training", id: "moment" });
+  const moment = regard.make("output", { id: "moment-told" }), samples = regard.make("div", { class: "samples" });
+  const probe = regard.make("select", { id: "probe", "aria-label": "example" }), layer = regard.make("select", { id: "probe-layer", "aria-label": "layer" });
+  const seen = regard.make("div", { class: "probe" });
+  const box = regard.make("section", { class: "film", hidden: true }, regard.make("h2", {}, "Over time"),
+    regard.make("p", { class: "choices" }, slider, moment), samples, regard.make("p", { class: "choices" }, probe, layer), seen);
+  const options = (select, labels) => {
+    if (select.options.length === labels.length) return;
+    select.replaceChildren(...labels.map((label, number) => regard.make("option", { value: number }, label)));
+  };
+  const draw = () => {
+    const frame = frames[Number(slider.value)];
+    moment.textContent = `step ${frame.step}`;
+    samples.replaceChildren(...frame.samples.map((texts) => regard.make("blockquote", {}, ...texts.filter((text) => text)
+      .map((text, place) => regard.make("p", { class: place === 1 || texts.length < 3 ? "said" : "legend", dir: "auto" }, text)))));
+    options(probe, frame.probes.map((_, number) => `example ${number + 1}`));
+    const shown = frame.probes[Number(probe.value)];
+    seen.replaceChildren();
+    if (!shown) return;
+    options(layer, shown.maps.map((_, number) => `layer ${number + 1}`));
+    const map = shown.maps[Number(layer.value) || 0];
+    const canvas = regard.make("canvas", { class: "matrix", "aria-label": "what the model looks at", "data-first": map[0][0] });
+    const told = regard.make("output", { class: "told" }, "Point at a cell.");
+    seen.append(told, canvas);
+    const table = { rows: shown.rows, columns: shown.columns, width: shown.columns.length, height: shown.rows.length, values: Float32Array.from(map.flat()) };
+    regard.matrix(canvas, table, { scale: "all", zoom: 1, moveX: 0, moveY: 0 }, told);
+  };
+  for (const control of [slider, probe, layer]) control.addEventListener("input", draw);
+  const add = (more) => {
+    if (!more.length) return;
+    const isAtEnd = Number(slider.value) === frames.length - 1 || !frames.length;
+    frames.push(...more);
+    slider.max = frames.length - 1;
+    box.hidden = false;
+    if (isAtEnd) slider.value = frames.length - 1;
+    if (box.isConnected) draw();
+    else requestAnimationFrame(draw);
+  };
+  return { box, add, newest: () => (frames.length ? frames[frames.length - 1].step : -1) };
 };
 
 regard.curve = (name, points) => {

@@ -1,0 +1,69 @@
+"""What a run writes down as it goes, one JSON object a line: numbers (metrics.jsonl), and what a few held-out examples
+become and what the model looks at in them (film.jsonl), to be watched while it trains."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.files import write_whole
+
+if TYPE_CHECKING:
+    from regard.trainer.loop import Progress
+
+METRICS, FILM = "metrics.jsonl", "film.jsonl"
+
+
+class Journal:
+    """The two files of a run; what was written after the state it goes on from is forgotten, and written again."""
+
+    def __init__(self, run: Path) -> None:
+        self._metrics, self._film = run / METRICS, run / FILM
+        self._recent: list[Progress] = []
+
+    def go_on_from(self, step: int) -> None:
+        """Forgets what was written of later steps, and lines that a crash cut short."""
+        for path in (self._metrics, self._film):
+            if path.exists():
+                kept = [line for line, entry in read_entries(path) if entry["step"] <= step]
+                write_whole(path, "".join(f"{line}\n" for line in kept))
+
+    def note(self, entry: dict[str, Any]) -> None:
+        """Writes numbers of a moment."""
+        _append(self._metrics, entry)
+
+    def note_step(self, event: Progress, seconds: float, every: int) -> None:
+        """Writes a line for so many steps: their mean loss and their speed."""
+        self._recent.append(event)
+        if event.step % every:
+            return
+        steps, self._recent = self._recent, []
+        tokens, spent = sum(one.tokens for one in steps), sum(one.seconds for one in steps)
+        good = [one.loss for one in steps if not one.is_skipped]
+        mean, skipped = sum(good) / len(good) if good else None, len(steps) - len(good)
+        entry = {"step": event.step, "seconds": round(seconds, 3), "loss": mean, "rate": event.rate,
+                 "tokens_per_second": round(tokens / spent, 1)}  # fmt: skip
+        self.note(entry | ({"skipped": skipped} if skipped else {}))
+
+    def note_frame(self, step: int, samples: list[tuple[str, ...]], probes: list[dict[str, Any]]) -> None:
+        """Writes what became of the samples, and what was looked at in the probes."""
+        _append(self._film, {"step": step, "samples": samples, "probes": probes})
+
+
+def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The lines of such a file that are whole, and what they say."""
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            continue  # cut short by a crash, or being written
+        if isinstance(entry, dict) and isinstance(entry.get("step"), int):
+            found.append((line, entry))
+    return found
+
+
+def _append(path: Path, entry: dict[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
