@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
 
+from regard.serve.describe import STRING, TEXTS, WHOLE, described
 from regard.serve.limits import RequestError
 from regard.serve.markup import Passage, lift, put_back
 from regard.serve.served import Gallery, Served
@@ -54,7 +55,15 @@ def make_libre(gallery: Gallery) -> APIRouter:
     """/translate, /languages, /detect, /frontend/settings."""
     router = APIRouter(tags=["LibreTranslate"])
 
-    @router.post("/translate")
+    about = {
+        "q": TEXTS,
+        "source": STRING,
+        "target": STRING,
+        "format": {"enum": ["text", "html"]},
+        "alternatives": WHOLE,
+    }
+
+    @router.post("/translate", openapi_extra=described("q", "target", **about))
     async def translate(request: Request) -> dict[str, Any]:
         """q (a text or a list), source (or auto), target, format (text or html), alternatives."""
         fields = await read_body(request)
@@ -85,7 +94,7 @@ def make_libre(gallery: Gallery) -> APIRouter:
             pairs.setdefault(model.languages[0], set()).add(model.languages[1])
         return [{"code": code, "name": code, "targets": sorted(targets)} for code, targets in sorted(pairs.items())]
 
-    @router.post("/detect")
+    @router.post("/detect", openapi_extra=described("q", q=STRING))
     async def detect(request: Request) -> list[dict[str, Any]]:
         """Which of the languages that are read here a text is in."""
         fields = await read_body(request)

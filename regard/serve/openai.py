@@ -13,6 +13,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
+from regard.serve.describe import SHARE, STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
 from regard.serve.served import Gallery, Served
@@ -36,7 +37,10 @@ def make_openai(gallery: Gallery) -> APIRouter:
             raise RequestError(404, f"there is no model {name}")
         return _card(gallery.models[name])
 
-    @router.post("/completions", response_model=None)
+    about = {"model": STRING, "prompt": TEXTS, "n": WHOLE, "max_tokens": WHOLE, "temperature": SHARE, "top_p": SHARE,
+             "seed": WHOLE, "stop": TEXTS, "logprobs": WHOLE, "stream": SWITCH}  # fmt: skip
+
+    @router.post("/completions", response_model=None, openapi_extra=described("model", **about))
     async def completions(request: Request) -> JSONResponse | StreamingResponse:
         """Goes on with a prompt: n, max_tokens, temperature, top_p, seed, stop, logprobs, stream."""
         fields = await read_body(request)

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from regard.run.journal import FILM, METRICS, read_entries
+from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
 from regard.serve.served import Gallery, as_dict
@@ -34,7 +35,9 @@ def make_own(gallery: Gallery) -> APIRouter:
         """What is served."""
         return [model.describe() for model in gallery.models.values()]
 
-    @router.post("/translate")
+    about = {"text": TEXTS, "model": STRING, "beam": WHOLE, "n_best": WHOLE, "prefix": STRING}
+
+    @router.post("/translate", openapi_extra=described("text", **about))
     async def translate(request: Request) -> dict[str, Any]:
         """text (or a list), model, beam, n_best, prefix, alignments: translations with scores and alternatives."""
         fields = await read_body(request)
@@ -49,14 +52,14 @@ def make_own(gallery: Gallery) -> APIRouter:
         found = await model.translate(texts, **options)
         return {"model": model.name, "translations": [_finite(as_dict(one)) for one in found]}
 
-    @router.post("/fill")
+    @router.post("/fill", openapi_extra=described("text", text=STRING, model=STRING, top=WHOLE))
     async def fill(request: Request) -> dict[str, Any]:
         """text with [MASK], top: what may stand in each gap."""
         fields = await read_body(request)
         model = gallery.find(optional(fields, "model"), "fill")
         return as_dict(await model.fill(string(fields, "text"), number(fields, "top", 5)))
 
-    @router.post("/answer")
+    @router.post("/answer", openapi_extra=described("story", "question", story=TEXTS, question=STRING, model=STRING))
     async def answer(request: Request) -> dict[str, Any]:
         """story (a list of sentences), question: the answer, and what each hop looked at."""
         fields = await read_body(request)
@@ -74,7 +77,9 @@ def make_own(gallery: Gallery) -> APIRouter:
 def _look_inside(router: APIRouter, gallery: Gallery) -> None:
     limits = gallery.limits
 
-    @router.post("/look")
+    about = {"model": STRING, "text": STRING, "target": STRING, "story": TEXTS, "why": SWITCH}
+
+    @router.post("/look", openapi_extra=described("model", "text", **about))
     async def look(request: Request) -> Response:
         """text, and target or story: all that was seen, as `regard look --to look.json` has it."""
         fields = await read_body(request)
@@ -90,7 +95,7 @@ def _look_inside(router: APIRouter, gallery: Gallery) -> None:
         seen = await model.look(string(fields, "text"), **options)
         return Response(seen.to_json(), media_type="application/json")
 
-    @router.post("/tokenize")
+    @router.post("/tokenize", openapi_extra=described("model", "text", model=STRING, text=STRING))
     async def tokenize(request: Request) -> dict[str, Any]:
         """text, model: its tokens and their ids."""
         fields = await read_body(request)

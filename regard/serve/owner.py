@@ -20,6 +20,7 @@ from regard.serve.limits import Limits, RequestError
 QUICK_ITEMS, QUICK_TOKENS = 4, 256  # a request up to this size is a quick one
 BATCH_TOKENS = 1024  # that a lane takes at a time, divided by what each costs
 GATHER = 0.004  # seconds
+SPARE = 0.1  # of the queue, kept for quick requests: documents that fill it do not keep people out
 STALE = 0.2  # weight of the newest batch in what is known of the speed
 
 Run = Callable[[list[Any], Hashable, bool], list[Any]]  # items, options, whether by the lane of quick work
@@ -110,7 +111,8 @@ class Owner:
         with self._changed:
             if self._is_closed:
                 raise RequestError(503, "the server is shutting down", 1.0)
-            if self._tokens and self._tokens + total > self._limits.queued_tokens:
+            room = self._limits.queued_tokens * (1 + SPARE if work.is_quick else 1)
+            if self._tokens and self._tokens + total > room:
                 wait = min(30.0, max(1.0, self._tokens / max(1.0, self._speed)))
                 raise RequestError(429, f"{self._tokens} tokens are waiting already; try again later", math.ceil(wait))
             self._tokens += total

@@ -1,5 +1,6 @@
 """The server as its clients see it: what they speak, how much they may ask, who they are, and how it stops."""
 
+import asyncio
 import concurrent.futures
 import json
 import signal
@@ -11,6 +12,8 @@ import torch
 from server import Running, wait_until
 
 import regard
+from regard.serve.limits import Limits, RequestError
+from regard.serve.owner import Owner
 
 TEXT = "The old dog sleeps in the garden."
 
@@ -270,3 +273,36 @@ def test_other_machines_need_a_key_and_wrong_folders_are_told(folders, tmp_path)
     assert "fewer than 8" in run(folders[0], "--api-key", "short").output
     assert "does not exist" in run(tmp_path / "none").output
     assert "called the same" in run(folders[0], folders[0]).output
+
+
+def test_documents_that_fill_the_queue_do_not_keep_a_sentence_out():
+    may_go_on = threading.Event()
+
+    def run(items, options, by_quick):
+        may_go_on.wait(20)
+        return items
+
+    async def ask() -> None:
+        owner = Owner("x", run, 2, Limits(queued_tokens=1000), batches=True)
+        document = asyncio.ensure_future(owner.ask(list(range(10)), [100] * 10, "a"))
+        await asyncio.sleep(0.05)
+        with pytest.raises(RequestError, match="waiting already"):
+            await owner.ask(list(range(5)), [10] * 5, "a")
+        sentence = asyncio.ensure_future(owner.ask(["b"], [20], "a"))
+        await asyncio.sleep(0.05)
+        may_go_on.set()
+        assert await sentence == ["b"] and await document == list(range(10))
+        owner.close()
+
+    asyncio.run(ask())
+
+
+def test_the_description_tells_what_requests_hold(server):
+    described = server.ask("/openapi.json")[1]["paths"]
+    for path, needed in (
+        ("/translate", ["q", "target"]),
+        ("/v1/completions", ["model"]),
+        ("/api/look", ["model", "text"]),
+    ):
+        body = described[path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert body["required"] == needed and set(needed) <= body["properties"].keys()

@@ -1,0 +1,137 @@
+"""A server to be measured, the peer it is measured against, and clients that ask them."""
+
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+
+class Server:
+    def __init__(self, models: list[Path], *words: str) -> None:
+        command = [sys.executable, "-m", "regard", "serve", *map(str, models), "--port", "0", *words]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr
+        for line in self.process.stderr:
+            if found := re.search(r":(\d+) \(", line):
+                self.port = int(found.group(1))
+                break
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        self.ask("/api/models")
+
+    def ask(self, path: str, fields: Any = None, connection: Any = None, raw: bytes | None = None) -> tuple[int, Any]:
+        own = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        body = raw if raw is not None else None if fields is None else json.dumps(fields).encode()
+        own.request("GET" if body is None else "POST", path, body, {"Content-Type": "application/json"})
+        response = own.getresponse()
+        content = response.read()
+        if connection is None:
+            own.close()
+        return response.status, json.loads(content) if content[:1] in b"{[" else content.decode()
+
+    def translate(self, texts: Any, connection: Any = None) -> tuple[int, Any]:
+        return self.ask("/translate", {"q": texts, "source": "en", "target": self.target}, connection)
+
+    target = "fr"
+
+    def gauge(self, name: str) -> float:
+        lines = self.ask("/metrics")[1].splitlines()
+        return sum(float(line.split()[1]) for line in lines if line.startswith(f"regard_{name}{{"))
+
+    def memory_mb(self) -> float:
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1024
+        return 0.0
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=120)
+
+
+class OneByOne(Server):
+    """The same engine behind a plain HTTP server, one text at a time."""
+
+    def __init__(self, model: Path) -> None:
+        command = [sys.executable, __file__, str(model)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout
+        self.port = int(self.process.stdout.readline())
+
+    def stop(self) -> int:
+        self.process.kill()
+        return self.process.wait()
+
+
+def be_peer(model: Path) -> None:
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    import regard
+
+    translator, lock = regard.load(model), threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            fields = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with lock:
+                said = translator(fields["q"])
+            body = json.dumps({"translatedText": said}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    ThreadingHTTPServer.request_queue_size = 128
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+def by_clients(server: Server, lines: list[str], clients: int) -> list[str]:
+    answers: list[str] = [""] * len(lines)
+    waiting = iter(range(len(lines)))
+    lock = threading.Lock()
+
+    def client() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+        while True:
+            with lock:
+                index = next(waiting, None)
+            if index is None:
+                return
+            status, told = server.translate(lines[index], connection)
+            assert status == 200, told
+            answers[index] = told["translatedText"]
+
+    threads = [threading.Thread(target=client) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def latencies(server: Server, lines: list[str], beam: int = 4) -> list[float]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+    times = []
+    for line in lines:
+        began = time.perf_counter()
+        status, _ = server.ask("/api/translate", {"text": line, "beam": beam}, connection)
+        assert status == 200
+        times.append(time.perf_counter() - began)
+        time.sleep(0.01)
+    return times
+
+
+if __name__ == "__main__":
+    be_peer(Path(sys.argv[1]))
