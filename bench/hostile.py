@@ -41,38 +41,48 @@ OF_RUNS = 0.1  # share of the mutations that are of a run's files
 
 def main() -> None:
     parser = arguments(__doc__)
+    parser.add_argument("--parts", default="mutations,corpora")
     parser.add_argument("--mutations", type=int, default=10_000)
     parser.add_argument("--corpora", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    chance = random.Random(given.seed)
     torch.set_num_threads(1)  # threads of the parent would be missed by its children
+    results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         families = small_families(place)
         import_all(families.values(), place)
         for task, family in families.items():
             run_apart(lambda family=family, task=task: family.train(place / task, STEPS))
-        mutations, corpora = Tally(SECONDS, MORE_KB), Tally(CORPUS_SECONDS, CORPUS_MORE_KB)
-        intact = {(task, part): run_apart(use(families[task], copied(place / task, place / "trial"), part))[2]
-                  for task in families for part in ("model", "run")}  # fmt: skip
-        for number in range(given.mutations):
-            task, part = chance.choice(list(families)), "run" if chance.random() < OF_RUNS else "model"
-            trial = copied(place / task, place / "trial")
-            what = mutate(trial, part, chance)
-            mutations.add(f"{task}: {what}", *run_apart(use(families[task], trial, part)), intact[task, part])
-            if number % 1000 == 999:
-                print(number + 1, dict(mutations.outcomes), flush=True)
-        for number in range(given.corpora):
-            task = chance.choice(list(families))
-            (place / "corpus").mkdir(exist_ok=True)
-            files, what = malform(families[task].files, place / "corpus", chance)
-            learn = study(Family(task, files), place / f"corpus-{number}")
-            corpora.add(f"{task}: {what}", *run_apart(learn), intact[task, "run"])
-            shutil.rmtree(place / f"corpus-{number}", ignore_errors=True)
-        print("corpora", dict(corpora.outcomes), flush=True)
-    report({"mutations": given.mutations, **mutations.told("mutations"), "corpora": given.corpora,
-            **corpora.told("corpora"), "bad": mutations.bad + corpora.bad}, given.json)  # fmt: skip
+        usual = {(task, part): run_apart(use(families[task], copied(place / task, place / "trial"), part))[2]
+                 for task in families for part in ("model", "run")}  # fmt: skip
+        for part in given.parts.split(","):
+            results[part] = PARTS[part](given, place, families, usual)
+    report({name: told for name, told in results.items() if name != "machine"}, given.json)
+
+
+def mutations(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
+    tally, chance = Tally(SECONDS, MORE_KB), random.Random(given.seed)
+    for number in range(given.mutations):
+        task, part = chance.choice(list(families)), "run" if chance.random() < OF_RUNS else "model"
+        trial = copied(place / task, place / "trial")
+        what = mutate(trial, part, chance)
+        tally.add(f"{task}: {what}", *run_apart(use(families[task], trial, part)), usual[task, part])
+        if number % 1000 == 999:
+            print(number + 1, dict(tally.outcomes), flush=True)
+    return tally.told()
+
+
+def corpora(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
+    tally, chance = Tally(CORPUS_SECONDS, CORPUS_MORE_KB), random.Random(given.seed)
+    (place / "corpus").mkdir()
+    for number in range(given.corpora):
+        task = chance.choice(list(families))
+        files, what = malform(families[task].files, place / "corpus", chance)
+        learn = study(Family(task, files), place / f"corpus-{number}")
+        tally.add(f"{task}: {what}", *run_apart(learn), usual[task, "run"])
+        shutil.rmtree(place / f"corpus-{number}", ignore_errors=True)
+    return tally.told()
 
 
 class Tally:
@@ -97,8 +107,8 @@ class Tally:
             self.worst.append({"what": what, "outcome": outcome, "mb": memory // 1024, "s": round(seconds, 2)})
             print(self.worst[-1], flush=True)
 
-    def told(self, name: str) -> dict[str, Any]:
-        return {f"{name}_outcomes": dict(self.outcomes), f"{name}_worst": self.worst}
+    def told(self) -> dict[str, Any]:
+        return {"trials": sum(self.outcomes.values()), **self.outcomes, "bad": self.bad, "worst": self.worst}
 
 
 def use(family: Family, folder: Path, part: str) -> Callable[[], None]:
@@ -193,6 +203,8 @@ def craft(chance: random.Random) -> bytes:
         b'{"version":"1.0","model":{"type":"BPE","vocab":{"a":4000000000},"merges":[]}}', b"1e999", b"\xff\xfe\x00",
     ])  # fmt: skip
 
+
+PARTS = {"mutations": mutations, "corpora": corpora}
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

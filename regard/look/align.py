@@ -15,7 +15,7 @@ Map = Sequence[Sequence[float]]
 TRUST = 0.5  # power of a lexicon's chances: words alone, without their order, are to be trusted by half
 FLOOR = 0.1  # added to every look: a decoder that knows its next word may not look for it at all
 UNLIKE = 1e-3  # how likely a word becomes a mark such as a comma, or a mark a word
-FAINT = 0.05  # a source word that no target word looked at most is linked to the one that looked so much at least
+FAINT = 0.1  # a source word that no target word looked at most is linked to the one that looked so much at least
 NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 

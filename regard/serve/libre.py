@@ -51,6 +51,9 @@ def number(fields: dict[str, Any], name: str, default: int) -> int:
     return value
 
 
+FIELDS = {"q": TEXTS, "source": STRING, "target": STRING, "format": {"enum": ["text", "html"]}, "alternatives": WHOLE}
+
+
 def make_libre(gallery: Gallery) -> APIRouter:
     """/translate, /languages, /detect, /frontend/settings."""
     router = APIRouter(tags=["LibreTranslate"])
@@ -106,11 +109,9 @@ def make_libre(gallery: Gallery) -> APIRouter:
     async def settings() -> dict[str, Any]:
         """What their page wants to know."""
         pair = next((model.languages for model in gallery.of("translate")), ("auto", "en"))
-        return {
-            "apiKeys": False, "charLimit": gallery.limits.letters, "frontendTimeout": 500, "keyRequired": False,
-            "language": {"source": {"code": pair[0], "name": pair[0]}, "target": {"code": pair[1], "name": pair[1]}},
-            "suggestions": False, "supportedFilesFormat": [],
-        }  # fmt: skip
+        language = {side: {"code": code, "name": code} for side, code in zip(("source", "target"), pair, strict=True)}
+        return {"apiKeys": False, "charLimit": gallery.limits.letters, "frontendTimeout": 500, "keyRequired": False,
+                "language": language, "suggestions": False, "supportedFilesFormat": []}  # fmt: skip
 
     return router
 

@@ -157,7 +157,7 @@ class Trainer(Generic[B]):
             set_rate(self.optimizer, rate)
             self.optimizer.step()
         self.skipped = 0 if is_good else self.skipped + 1
-        if self.skipped >= MOST_SKIPPED:
+        if self.skipped >= MOST_SKIPPED and not is_rehearsal:  # at a rate of nothing, nothing diverges
             raise self._diagnose(group, loss, norm, rate)
         seconds = time.perf_counter() - began
         return Progress(self.step, loss, rate, round(tokens), seconds, not is_good, self.pieces)

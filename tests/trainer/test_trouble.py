@@ -59,6 +59,12 @@ def test_several_bad_steps_in_a_row_stop_the_run_and_tell_the_rate_the_batch_and
     assert told.value.rate > 0 and math.isnan(told.value.loss) and len(told.value.batch.sample) == 5
 
 
+def test_a_rehearsal_does_not_diverge_though_its_first_batch_was_an_easy_one(network):
+    trainer = make(network, lambda step: 1.0 if step == 1 else 10.0)
+    assert [made.is_skipped for made in trainer.rehearse(MOST_SKIPPED + 2)] == [False] + [True] * (MOST_SKIPPED + 1)
+    assert trainer.step == trainer.skipped == 0
+
+
 def test_the_first_layer_whose_numbers_get_out_of_hand_is_named(network):
     batch = some_batch(4)
     assert first_bad_layer(network, lambda: loss(network, batch)[0]).startswith("none")
