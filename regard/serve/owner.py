@@ -20,6 +20,8 @@ from regard.serve.limits import Limits, RequestError
 QUICK_ITEMS, QUICK_TOKENS = 4, 256  # a request up to this size is a quick one
 BATCH_TOKENS = 1024  # that a lane takes at a time, divided by what each costs
 GATHER = 0.004  # seconds
+PATIENCE = 0.5  # of the time an answer is waited for, that the queue may take to be done
+UNTRIED = 32 * BATCH_TOKENS  # tokens that may wait where it is not known yet how fast the model is
 SPARE = 0.1  # of the queue, kept for quick requests: documents that fill it do not keep people out
 STALE = 0.2  # weight of the newest batch in what is known of the speed
 
@@ -63,7 +65,8 @@ class Owner:
         self._changed = threading.Condition()
         self._is_closed = False
         self._tokens = 0  # that wait or are being computed
-        self._speed = 2000.0  # tokens a second, as seen of late
+        self._load = 0  # the same, each as many times as it is computed
+        self._pace: float | None = None  # of that a lane does in a second, as seen of late
         self.batches = self.items = 0  # that were run
         self._running = 0  # lanes that compute
         self._threads = [
@@ -111,14 +114,25 @@ class Owner:
         with self._changed:
             if self._is_closed:
                 raise RequestError(503, "the server is shutting down", 1.0)
-            room = self._limits.queued_tokens * (1 + SPARE if work.is_quick else 1)
-            if self._tokens and self._tokens + total > room:
-                wait = min(30.0, max(1.0, self._tokens / max(1.0, self._speed)))
+            if self._tokens and self._is_full(work, total):
+                wait = min(30.0, max(1.0, self._seconds(0)))
                 raise RequestError(429, f"{self._tokens} tokens are waiting already; try again later", math.ceil(wait))
             self._tokens += total
+            self._load += total * cost
             (self._quick if work.is_quick else self._slow).append(work)
             self._changed.notify_all()
         return work
+
+    def _is_full(self, work: Work, tokens: int) -> bool:
+        """Whether there is no room for more, or it would hardly be answered in time; quick work has room of its own."""
+        if work.is_quick:
+            return self._tokens + tokens > self._limits.queued_tokens * (1 + SPARE)
+        room = self._limits.queued_tokens if self._pace else min(self._limits.queued_tokens, UNTRIED)
+        return self._tokens + tokens > room or self._seconds(tokens * work.cost) > PATIENCE * self._limits.seconds
+
+    def _seconds(self, more: int) -> float:
+        """How long all that waits will take, and so much more."""
+        return (self._load + more) / (self._pace * max(1, len(self._threads) - 1)) if self._pace else 0.0
 
     def close(self) -> None:
         """No more is taken; what was taken is answered."""
@@ -132,6 +146,7 @@ class Owner:
             if not work.is_gone:
                 work.is_gone = True
                 self._tokens -= work.waiting_tokens
+                self._load -= work.waiting_tokens * work.cost
                 for queue in (self._quick, self._slow):
                     if work in queue:
                         queue.remove(work)
@@ -189,10 +204,12 @@ class Owner:
         tokens = sum(work.sizes[index] for work, index in batch)
         with self._changed:
             self._tokens -= tokens
+            self._load -= tokens * batch[0][0].cost
             self.batches += 1
             self.items += len(alive)
-            seconds = max(1e-4, time.monotonic() - now)
-            self._speed += STALE * (tokens * len(self._threads) / seconds - self._speed) if alive else 0.0
+            if alive and (not by_quick or len(self._threads) == 1):
+                pace = tokens * batch[0][0].cost / max(1e-4, time.monotonic() - now)
+                self._pace = pace if self._pace is None else self._pace + STALE * (pace - self._pace)
         for place, (work, index) in enumerate(alive):
             if problem is None:
                 work.results[index] = found[place]

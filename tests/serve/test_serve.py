@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import threading
+import time
 
 import pytest
 import torch
@@ -306,3 +307,26 @@ def test_the_description_tells_what_requests_hold(server):
     ):
         body = described[path]["post"]["requestBody"]["content"]["application/json"]["schema"]
         assert body["required"] == needed and set(needed) <= body["properties"].keys()
+
+
+def test_a_slow_model_takes_no_more_than_it_can_answer_in_time():
+    """Twenty documents at once, each a fifth of the time that is waited for: who is taken is answered, all others are
+    refused at once."""
+
+    def run(items, options, by_quick):
+        time.sleep(0.002 * len(items))
+        return items
+
+    async def ask() -> list[object]:
+        owner = Owner("x", run, 2, Limits(queued_tokens=100_000, seconds=2.0), batches=True)
+        documents = [owner.ask(list(range(200)), [1000] * 200, "a") for _ in range(20)]
+        found = await asyncio.gather(*documents, return_exceptions=True)
+        found += await asyncio.gather(
+            *(owner.ask([1] * 200, [1000] * 200, "a") for _ in range(20)), return_exceptions=True
+        )
+        owner.close()
+        return found
+
+    found = asyncio.run(ask())
+    refused = [one for one in found if isinstance(one, RequestError)]
+    assert {one.status for one in refused} == {429} and 1 <= len(found) - len(refused) < 20
