@@ -32,7 +32,7 @@ from regard.text.corpus import PairFiles
 from regard.text.doctor import check_pairs, check_text
 
 SECONDS, MORE_KB = 5, 64 * 1024
-CORPUS_SECONDS, CORPUS_MORE_KB = 20, 256 * 1024  # a large text takes more than a small one
+CORPUS_SECONDS, CORPUS_MORE_KB = 20, 512 * 1024  # a large text takes more than a small one
 FINE, REFUSED, UNNAMED, WRONG = 0, 3, 4, 5
 NAMES = {FINE: "works", REFUSED: "refused", UNNAMED: "refused, but no file is named"}
 STEPS = 3  # of each model's training

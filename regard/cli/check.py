@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from regard.cli.settings import Columns, Keys, pair_of_numbers, pair_of_words
 from regard.cli.told import put, say
@@ -56,6 +55,7 @@ def pairs_of(files: list[Path], columns: tuple[int, int], keys: tuple[str, str] 
 @contextmanager
 def reading(files: list[Path]) -> Iterator[Callable[[int, int], None]]:
     """A bar of how far it got, for whoever sits at a terminal; without an end where files are packed."""
+    from rich.console import Console
     from rich.progress import Progress
 
     is_packed = any(file.suffix == ".gz" for file in files)
