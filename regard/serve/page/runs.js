@@ -9,9 +9,10 @@ regard.panels.run = (name) => {
       const after = events.length ? events[events.length - 1].step : -1;
       const found = await regard.askJson(`/api/runs/${encodeURIComponent(name)}?after=${after}`);
       events.push(...found.events);
-      const scores = [...new Set(events.flatMap((event) => Object.keys(event)))].filter((key) =>
+      const named = events.map((event) => ("rate" in event || !("loss" in event) ? event : { ...event, loss: undefined, "held-out loss": event.loss }));
+      const scores = [...new Set(named.flatMap((event) => Object.keys(event)))].filter((key) =>
         !["step", "seconds", "rate", "skipped", "pieces"].includes(key));
-      curves.replaceChildren(...scores.map((key) => regard.curve(key, events.filter((event) => typeof event[key] === "number")
+      curves.replaceChildren(...scores.map((key) => regard.curve(key, named.filter((event) => typeof event[key] === "number")
         .map((event) => [event.step, event[key]]))));
       const last = events[events.length - 1];
       film.add((await regard.askJson(`/api/runs/${encodeURIComponent(name)}/film?after=${film.newest()}`)).frames);
