@@ -6,6 +6,7 @@ to tell a head that aligns from one that does not.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -26,7 +27,7 @@ class Lexicon:
     chances: Tensor  # (N,) of the target given the source
     back: Tensor  # (N,) of the source given the target
 
-    @property
+    @cached_property
     def agreed(self) -> Tensor:
         """How likely both become each other: a frequent word goes with everything, but only in one direction. (N,)"""
         return (self.chances * self.back).sqrt()

@@ -204,11 +204,12 @@ class Owner:
         tokens = sum(work.sizes[index] for work, index in batch)
         with self._changed:
             self._tokens -= tokens
-            self._load -= tokens * batch[0][0].cost
+            self._load -= sum(work.sizes[index] * work.cost for work, index in batch)
             self.batches += 1
             self.items += len(alive)
             if alive and (not by_quick or len(self._threads) == 1):
-                pace = tokens * batch[0][0].cost / max(1e-4, time.monotonic() - now)
+                done = sum(work.sizes[index] * work.cost for work, index in alive)
+                pace = done / max(1e-4, time.monotonic() - now)
                 self._pace = pace if self._pace is None else self._pace + STALE * (pace - self._pace)
         for place, (work, index) in enumerate(alive):
             if problem is None:
