@@ -8,7 +8,6 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -41,7 +40,6 @@ class Variant:
     settings: Settings = field(default_factory=dict)
     muon_rate: float | None = None  # matrices inside the network by Muon, the rest by AdamW
     bpe_dropout: float = 0.0
-    rdrop: float = 0.0  # weight of the divergence between two passes
 
 
 VARIANTS: dict[str, Variant] = {
@@ -60,7 +58,7 @@ VARIANTS: dict[str, Variant] = {
     "dropout-0.2": Variant({"model": {"dropout": 0.2}}),
     "dropout-0.3": Variant({"model": {"dropout": 0.3}}),
     "bpe-dropout": Variant(bpe_dropout=0.1),
-    "r-drop": Variant(rdrop=1.0),
+    "r-drop": Variant({"train": {"agreement": 5.0}}),
     "rate-0.003": Variant({"train": {"rate": 0.003}}),
     "rate-0.008": Variant({"train": {"rate": 0.008}}),
 }
@@ -111,7 +109,7 @@ def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
         model = TRANSLATE.build(config.model, tokenizer)
         trial = TRANSLATE.build(config.model, tokenizer)
         optimizer = partial(BothOptimizers, muon_rate=variant.muon_rate)
-        trainer = Trainer(model, make_loss(config, variant), batch, config.train, 1, make_optimizer=optimizer)  # type: ignore[arg-type]
+        trainer = Trainer(model, TRANSLATE.loss(config), batch, config.train, 1, make_optimizer=optimizer)  # type: ignore[arg-type]
         slow = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         kept: list[dict[str, Tensor]] = []
         done, began = 0, time.process_time()
@@ -131,31 +129,6 @@ def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
             scores, _ = judge.score(trial, nobody)
             found[name] = {key: round(scores[key], 3) for key in ("bleu", "chrf", "loss")}
         return found | {"cpu_ms_per_step": round(1000 * seconds / event.step, 1)}
-
-
-def make_loss(config: RunConfig, variant: Variant) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
-    plain = TRANSLATE.loss(config)
-    if not variant.rdrop:
-        return plain
-
-    def twice(model: Any, batch: PairBatch) -> tuple[Tensor, int]:
-        """R-Drop (2106.14448): two passes with other dropout, and how far their answers are apart."""
-        doubled = PairBatch(batch.tokens, *(torch.cat([t, t]) for t in (batch.source, batch.target, batch.labels)))
-        hidden = model(doubled.source, doubled.target)  # (2B, T, D)
-        is_real = batch.labels != model.pad_id  # (B, T)
-        first, second = (
-            (rows[is_real] @ model.embedding.table.weight[:-1].T).log_softmax(-1) for rows in hidden.chunk(2)
-        )  # (N, V) each
-        apart = sum(
-            nn.functional.kl_div(a, b, reduction="sum", log_target=True) for a, b in ((first, second), (second, first))
-        )
-        labels, smoothing = batch.labels[is_real], config.train.smoothing
-        loss = sum(
-            nn.functional.cross_entropy(x, labels, reduction="sum", label_smoothing=smoothing) for x in (first, second)
-        )
-        return loss / 2 + variant.rdrop * apart / 4, len(labels)  # type: ignore[operator, return-value]
-
-    return twice
 
 
 class Redrawn:

@@ -27,7 +27,7 @@ PARTS: dict[str, dict[str, Any]] = {
         "corpus": MULTI30K, "direction": "en-de", "suffix": "lc.tok.", "tokenize": "none",
         "settings": {
             "stop": {"minutes": 120}, "text": {"vocab_size": 6000}, "model": {"dropout": 0.2},
-            "train": {"tokens_per_batch": 4096, "parts": 2},
+            "train": {"tokens_per_batch": 4096, "parts": 2, "agreement": 5.0},
         },
     },
     "default en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {}},

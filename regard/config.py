@@ -79,6 +79,7 @@ class TrainConfig(_Settings):
     schedule: Literal["inverse-sqrt", "constant", "linear"] = "inverse-sqrt"  # after the warm-up
     horizon: int | None = Field(None, ge=1)  # updates after which a linear schedule has come down to nothing
     smoothing: float = Field(0.1, ge=0, lt=1)  # label smoothing
+    agreement: float = Field(0.0, ge=0)  # of a translator: how much two passes with other dropout must agree (R-Drop)
     attention_rate: float = Field(1.0, gt=0)  # share of the rate at which queries and keys learn
     clip: float = Field(1.0, gt=0)  # largest norm of a gradient
     weight_decay: float = Field(0.0, ge=0)

@@ -71,12 +71,22 @@ class HeldOutPairs:
         return total / count
 
 
-def real_loss(model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0) -> tuple[Tensor, int]:
-    """Loss of the labels (B, T) that are not padding, which is the last id and never a choice. hidden (B, T, D)"""
+def real_loss(
+    model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0, agreement: float = 0.0
+) -> tuple[Tensor, int]:
+    """Loss of the labels (B, T) that are not padding, which is the last id and never a choice. hidden (B, T, D)
+
+    With agreement, hidden (2B, T, D) is of two passes one after the other, and what they say should agree.
+    """
+    from regard.trainer.agree import agreed_loss
     from regard.trainer.loss import token_loss
 
     table = model.embedding.table.weight  # (V, D)
     assert model.pad_id == len(table) - 1, "padding is the last id"
     is_real = labels != model.pad_id  # (B, T)
+    truth, choices = labels[is_real], table[:-1]
     bias = None if model.output_bias is None else model.output_bias[:-1]
-    return token_loss(hidden[is_real], labels[is_real], table[:-1], bias=bias, smoothing=smoothing)
+    if not agreement:
+        return token_loss(hidden[is_real], truth, choices, bias=bias, smoothing=smoothing)
+    first, second = (half[is_real] for half in hidden.chunk(2))  # (N, D) each
+    return agreed_loss(first, second, truth, choices, bias=bias, smoothing=smoothing, weight=agreement)

@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from regard.trainer import agree
 from regard.trainer import loss as loss_module
 from regard.trainer.loss import token_loss
 
@@ -27,6 +28,35 @@ def test_loss_and_gradients_are_those_of_plain_cross_entropy(smoothing, has_bias
     assert torch.allclose(total, plain)
     for one, other in zip(got, wanted, strict=True):
         assert torch.allclose(one, other)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_the_loss_of_two_passes_is_both_cross_entropies_and_their_divergence(smoothing, has_bias, monkeypatch):
+    monkeypatch.setattr(agree, "ROWS", 4)
+    rows = torch.randn(2, 13, 8, dtype=torch.float64, requires_grad=True)
+    table = torch.randn(V, 8, dtype=torch.float64, requires_grad=True)
+    bias = torch.randn(V, dtype=torch.float64, requires_grad=True) if has_bias else None
+    labels = torch.randint(0, V, (13,))
+    inputs = [tensor for tensor in (rows, table, bias) if tensor is not None]
+    total, count = agree.agreed_loss(*rows, labels, table, bias=bias, smoothing=smoothing, weight=5.0)
+    got = torch.autograd.grad(3 * total, inputs)
+
+    said = [F.linear(one, table, bias).log_softmax(-1) for one in rows]
+    told = sum(F.cross_entropy(one, labels, reduction="sum", label_smoothing=smoothing) for one in said)
+    apart = sum(F.kl_div(a, b, reduction="sum", log_target=True) for a, b in (said, said[::-1]))
+    plain = told / 2 + 5.0 * apart / 4
+    assert count == 13
+    assert torch.allclose(total, plain)
+    for one, other in zip(got, torch.autograd.grad(3 * plain, inputs), strict=True):
+        assert torch.allclose(one, other)
+
+
+def test_two_passes_that_agree_cost_what_one_costs():
+    rows, table, labels = torch.randn(8, 8), torch.randn(V, 8), torch.randint(0, V, (8,))
+    twice, _ = agree.agreed_loss(rows, rows, labels, table, smoothing=0.1, weight=5.0)
+    once, _ = token_loss(rows, labels, table, smoothing=0.1)
+    assert twice.item() == pytest.approx(once.item(), rel=1e-5)
 
 
 def test_scoring_needs_no_gradient_and_gives_the_same_sum():
