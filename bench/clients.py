@@ -55,10 +55,14 @@ class Server:
 
 
 class OneByOne(Server):
-    """The same engine behind a plain HTTP server, one text at a time."""
+    """The same engine behind a plain HTTP server, one text at a time.
 
-    def __init__(self, model: Path) -> None:
-        command = [sys.executable, __file__, str(model)]
+    With the threads measured to be best for one text; or as LibreTranslate opens it, who leaves them to CTranslate2
+    (Argos Translate's settings: one worker, threads 0).
+    """
+
+    def __init__(self, model: Path, *, is_default: bool = False) -> None:
+        command = [sys.executable, __file__, str(model), *(["default"] if is_default else [])]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
         self.port = int(self.process.stdout.readline())
@@ -68,12 +72,16 @@ class OneByOne(Server):
         return self.process.wait()
 
 
-def be_peer(model: Path) -> None:
+def be_peer(model: Path, *, is_default: bool) -> None:
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     import regard
+    from regard.engine.layout import Layout
 
     translator, lock = regard.load(model), threading.Lock()
+
+    if is_default:
+        translator._fast.layouts = {"bulk": Layout(1, 0), "single": Layout(1, 0)}
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -134,4 +142,4 @@ def latencies(server: Server, lines: list[str], beam: int = 4) -> list[float]:
 
 
 if __name__ == "__main__":
-    be_peer(Path(sys.argv[1]))
+    be_peer(Path(sys.argv[1]), is_default=sys.argv[2:] == ["default"])

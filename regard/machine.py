@@ -8,8 +8,6 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-PATIENT = 10  # how nice a thread is that steps back
-
 
 def count_cores() -> int:
     """Cores this process may use."""
@@ -59,8 +57,8 @@ def keep_memory() -> None:
                 library.mallopt(parameter, 2**30)
 
 
-def step_back() -> None:
+def step_back(steps: int) -> None:
     """From now on this thread, and those it begins, leave the cores to others that want them, where the system can."""
     if sys.platform == "linux":  # elsewhere a priority is of the whole process
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PATIENT)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), steps)

@@ -81,13 +81,12 @@ class FastTranslator:
         shares = BATCHES_PER_WORKER * self.layouts["bulk"].workers
         return min(most, max(least, search.beams * sum(map(len, sources)) // shares))
 
-    def share(self, workers: int, *, is_patient: bool = False) -> None:
-        """Opens one worker for each of several callers; patient ones leave the cores to whoever else wants them."""
+    def share(self, workers: int, patience: int = 0) -> None:
+        """Opens one worker for each of several callers; patient ones leave the cores to whoever has less patience."""
         self.layouts = {"bulk": Layout(workers, 1), "single": Layout(workers, 1)}
 
         def open_workers() -> None:
-            if is_patient:
-                step_back()  # what begins in this thread inherits it
+            step_back(patience)  # what begins in this thread inherits it
             self._open(self.layouts["bulk"])
 
         thread = threading.Thread(target=open_workers)

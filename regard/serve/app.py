@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -28,6 +30,7 @@ from regard.serve.served import Gallery
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 AT_ONCE = 2000  # connections; more are refused by the server itself
+SWITCH = 0.0005  # seconds that a lane's Python may go on while the loop waits to answer somebody; usually 0.005
 
 
 def make_app(gallery: Gallery, hosts: set[str], api_key: str | None = None) -> FastAPI:
@@ -123,6 +126,7 @@ class Server(uvicorn.Server):
 
 def serve(gallery: Gallery, host: str, port: int, api_key: str | None, ready: Callable[[int], None]) -> None:
     """Answers until it is told to stop; `ready` hears the port once the models are open. Until then it answers 503."""
+    sys.setswitchinterval(SWITCH)
     app = make_app(gallery, LOOPBACK | {host.lower()}, api_key)
     config = uvicorn.Config(
         app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
@@ -138,6 +142,7 @@ def serve(gallery: Gallery, host: str, port: int, api_key: str | None, ready: Ca
         try:
             if server.started:
                 await asyncio.to_thread(gallery.load)
+                gc.freeze()  # what was loaded stays: looking through it for garbage would hold everybody up
                 ready(server.servers[0].sockets[0].getsockname()[1])
         finally:
             server.should_exit = server.should_exit or not gallery.is_ready

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
 
 from regard.serve.describe import STRING, TEXTS, WHOLE, described
 from regard.serve.limits import RequestError
@@ -36,8 +37,10 @@ def string(fields: dict[str, Any], name: str, default: str | None = None) -> str
     value = fields.get(name, default)
     if not isinstance(value, str):
         raise RequestError(400, f"{name} is missing or not a text")
-    if any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise RequestError(400, f"{name} has half a character (a lone surrogate)")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise RequestError(400, f"{name} has half a character (a lone surrogate)") from None
     return value
 
 
@@ -49,9 +52,6 @@ def number(fields: dict[str, Any], name: str, default: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise RequestError(400, f"{name} is not a whole number")
     return value
-
-
-FIELDS = {"q": TEXTS, "source": STRING, "target": STRING, "format": {"enum": ["text", "html"]}, "alternatives": WHOLE}
 
 
 def make_libre(gallery: Gallery) -> APIRouter:
@@ -67,7 +67,7 @@ def make_libre(gallery: Gallery) -> APIRouter:
     }
 
     @router.post("/translate", openapi_extra=described("q", "target", **about))
-    async def translate(request: Request) -> dict[str, Any]:
+    async def translate(request: Request) -> JSONResponse:
         """q (a text or a list), source (or auto), target, format (text or html), alternatives."""
         fields = await read_body(request)
         many = isinstance(fields.get("q"), list)
@@ -87,7 +87,7 @@ def make_libre(gallery: Gallery) -> APIRouter:
             found["detectedLanguage"] = [guess] * len(texts) if many else guess
         if more:
             found["alternatives"] = others if many else others[0]
-        return found
+        return JSONResponse(found)
 
     @router.get("/languages")
     async def languages() -> list[dict[str, Any]]:

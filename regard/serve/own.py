@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 
 from regard.run.journal import FILM, METRICS, read_entries
 from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
 from regard.serve.served import Gallery, as_dict
+from regard.use.translation import Translation
 
 MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training that are told at a time
 
@@ -38,7 +39,7 @@ def make_own(gallery: Gallery) -> APIRouter:
     about = {"text": TEXTS, "model": STRING, "beam": WHOLE, "n_best": WHOLE, "prefix": STRING}
 
     @router.post("/translate", openapi_extra=described("text", **about))
-    async def translate(request: Request) -> dict[str, Any]:
+    async def translate(request: Request) -> JSONResponse:
         """text (or a list), model, beam, n_best, prefix, alignments: translations with scores and alternatives."""
         fields = await read_body(request)
         model = gallery.find(optional(fields, "model"), "translate")
@@ -50,7 +51,7 @@ def make_own(gallery: Gallery) -> APIRouter:
         limits.check_texts([prefix])
         options = {"beam": beam, "n_best": n_best, "alignments": True} | ({"prefix": prefix} if prefix else {})
         found = await model.translate(texts, **options)
-        return {"model": model.name, "translations": [_finite(as_dict(one)) for one in found]}
+        return JSONResponse({"model": model.name, "translations": [_told(one) for one in found]})
 
     @router.post("/fill", openapi_extra=described("text", text=STRING, model=STRING, top=WHOLE))
     async def fill(request: Request) -> dict[str, Any]:
@@ -146,8 +147,7 @@ def _entries_after(path: Path, after: int) -> list[dict[str, Any]]:
     return [entry for _, entry in read_entries(path) if entry["step"] > after] if path.is_file() else []
 
 
-def _finite(told: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no word for what is not a number."""
-    score = told.get("score")
-    kept = told | {"score": None if score is None or math.isnan(score) else score}
-    return kept | {"alternatives": [_finite(one) for one in told.get("alternatives", [])]}
+def _told(one: Translation) -> dict[str, Any]:
+    """A translation as JSON has it, which cannot say "not a number"; nothing is copied, as a document is long."""
+    score = None if math.isnan(one.score) else one.score
+    return vars(one) | {"score": score, "alternatives": [_told(other) for other in one.alternatives]}

@@ -47,12 +47,17 @@ class Work:
     @property
     def is_quick(self) -> bool:
         """Whether a person may be waiting for it."""
-        return len(self.items) <= QUICK_ITEMS and self.waiting_tokens <= QUICK_TOKENS
+        return is_quick(len(self.items), self.waiting_tokens)
 
     @property
     def waiting_tokens(self) -> int:
         """Of the items that no lane has taken."""
         return sum(self.sizes[self.taken :])
+
+
+def is_quick(items: int, tokens: int) -> bool:
+    """Whether a person may be waiting for so much."""
+    return items <= QUICK_ITEMS and tokens <= QUICK_TOKENS
 
 
 class Owner:
@@ -68,7 +73,7 @@ class Owner:
         self._load = 0  # the same, each as many times as it is computed
         self._pace: float | None = None  # of that a lane does in a second, as seen of late
         self.batches = self.items = 0  # that were run
-        self._running = 0  # lanes that compute
+        self._running = 0  # lanes that compute, but for that of quick work
         self._threads = [
             threading.Thread(target=self._work, args=(number == 0 and lanes > 1,), daemon=True, name=f"{name} {number}")
             for number in range(lanes)
@@ -114,21 +119,25 @@ class Owner:
         with self._changed:
             if self._is_closed:
                 raise RequestError(503, "the server is shutting down", 1.0)
-            if self._tokens and self._is_full(work, total):
-                wait = min(30.0, max(1.0, self._seconds(0)))
-                raise RequestError(429, f"{self._tokens} tokens are waiting already; try again later", math.ceil(wait))
+            self.check_room(len(items), total, cost)
             self._tokens += total
             self._load += total * cost
             (self._quick if work.is_quick else self._slow).append(work)
             self._changed.notify_all()
         return work
 
-    def _is_full(self, work: Work, tokens: int) -> bool:
+    def check_room(self, items: int, tokens: int, cost: int) -> None:
+        """Raises if there is no room for so much; asked with a guess that is too low, it may spare counting."""
+        if self._tokens and self._is_full(items, tokens, cost):
+            wait = min(30.0, max(1.0, self._seconds(0)))
+            raise RequestError(429, f"{self._tokens} tokens are waiting already; try again later", math.ceil(wait))
+
+    def _is_full(self, items: int, tokens: int, cost: int) -> bool:
         """Whether there is no room for more, or it would hardly be answered in time; quick work has room of its own."""
-        if work.is_quick:
+        if is_quick(items, tokens):
             return self._tokens + tokens > self._limits.queued_tokens * (1 + SPARE)
         room = self._limits.queued_tokens if self._pace else min(self._limits.queued_tokens, UNTRIED)
-        return self._tokens + tokens > room or self._seconds(tokens * work.cost) > PATIENCE * self._limits.seconds
+        return self._tokens + tokens > room or self._seconds(tokens * cost) > PATIENCE * self._limits.seconds
 
     def _seconds(self, more: int) -> float:
         """How long all that waits will take, and so much more."""
@@ -161,18 +170,18 @@ class Owner:
                     if self._is_closed and not self._quick and not self._slow:
                         return
                     self._changed.wait()
-                self._running += 1
+                self._running += not only_quick
             shared = len({id(work) for work, _ in batch})
             self._answer(batch, only_quick)
             with self._changed:
-                self._running -= 1
+                self._running -= not only_quick
                 self._changed.notify_all()
 
     def _take(self, only_quick: bool) -> list[tuple[Work, int]]:
         """Items for one batch: from the oldest work and from all that can share with it."""
         queue = self._quick if only_quick or not self._slow else self._slow
-        if not only_quick and queue is self._quick and self._running >= max(1, len(self._threads) - 1):
-            return []  # more lanes than cores at the same thing would only make batches smaller
+        if not only_quick and queue is self._quick and 0 <= len(self._threads) - 2 <= self._running:
+            return []  # more lanes than cores at the same thing, the first one's included, only make batches smaller
         if not queue:
             return []
         first = queue[0]

@@ -15,6 +15,8 @@ from regard.serve.limits import Limits, RequestError
 from regard.serve.owner import Owner
 
 Push = Callable[[str], bool]
+# Who leaves the cores to whom: requests are read and answered first, then computed, quick ones before documents.
+PATIENCE_QUICK, PATIENCE_SLOW = 5, 15
 
 
 class Served:
@@ -28,8 +30,8 @@ class Served:
         if self.task == "translate" and self.opened.engine == "ctranslate2":
             lanes = count_cores() + 1
             self._quick = load(folder)  # with a worker of its own, which those of documents step back for
-            self._quick.share(1)
-            self.opened.share(count_cores(), is_patient=True)
+            self._quick.share(1, PATIENCE_QUICK)
+            self.opened.share(count_cores(), PATIENCE_SLOW)
         self.owner = Owner(name, self._run, lanes, limits, batches=self.task == "translate")
 
     @property
@@ -41,12 +43,17 @@ class Served:
         """Tokens of a text, as the queue counts them."""
         return len(self.opened.tokenizer.encode_part(text)) + 1
 
+    def sizes(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text."""
+        return [len(ids) + 1 for ids in self.opened.tokenizer.encode_all(texts, is_part=True)]
+
     async def translate(self, texts: Sequence[str], **options: Any) -> list[Any]:
         """A Translation of each text."""
         self.limits.check_texts(texts)
         beam = int(options.get("beam", 4))
         self.limits.check_number("beam", max(beam, int(options.get("n_best", 1))), 1, self.limits.beams)
-        return await self._ask("translate", texts, [self.size(text) for text in texts], options, beam)
+        self.owner.check_room(len(texts), sum(text.count(" ") + 1 for text in texts), beam)  # a word is a token or more
+        return await self._ask("translate", texts, self.sizes(texts), options, beam)
 
     async def fill(self, text: str, top: int) -> Any:
         """What may stand in the gaps of a text."""

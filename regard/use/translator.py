@@ -195,12 +195,12 @@ class Translator(Trained):
         refuse_below_one(beam=beam)
         return look_at_pair(self, text, target, Search(beam), why)
 
-    def share(self, workers: int, *, is_patient: bool = False) -> None:
+    def share(self, workers: int, patience: int = 0) -> None:
         """From now on so many threads may translate at the same time, each with a worker of its own; patient ones leave
         the cores to whoever else wants them.
         """
         if self._fast is not None:
-            self._fast.share(workers, is_patient=is_patient)
+            self._fast.share(workers, patience)
 
     def run(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> list[list[Hypothesis]]:
         """What the engine finds for sources as ids."""
