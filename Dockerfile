@@ -5,8 +5,8 @@ RUN useradd --create-home --uid 10001 regard
 WORKDIR /app
 COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY regard ./regard
-RUN pip install --no-cache-dir .
-USER regard
+RUN pip install --no-cache-dir --constraint constraints.txt .
+USER 10001
 WORKDIR /models
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
