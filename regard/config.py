@@ -138,6 +138,15 @@ class RunConfig(_Settings):
     def _auto_is_measured(cls, workers: Any) -> Any:
         return None if workers == "auto" else workers
 
+    @model_validator(mode="after")
+    def _passes_that_agree_differ(self) -> Self:
+        if self.train.agreement and not self.model.dropout:
+            raise ValueError(
+                f"train.agreement={self.train.agreement} makes two passes agree that dropout makes differ, but "
+                f"model.dropout is 0; set it to 0.2, or train.agreement to 0"
+            )
+        return self
+
     @property
     def layout(self) -> str:
         """Who computes, in words."""

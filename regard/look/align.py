@@ -8,6 +8,7 @@ looked at: attention tells where a word may come from, the lexicon whether it is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 Links = list[tuple[int, int]]  # (word of the source, word of the target), both from 0
 Map = Sequence[Sequence[float]]
@@ -75,6 +76,7 @@ def believe(looks: Map, chances: Map, sources: Sequence[bool], targets: Sequence
     ]
 
 
+@lru_cache(maxsize=2**16)
 def has_letters(token: str) -> bool:
     """Or digits; else it is a mark, or only space."""
     return any(letter.isalnum() for letter in token)

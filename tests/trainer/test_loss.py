@@ -4,6 +4,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from regard.config import ModelConfig, resolve
+from regard.data.batch import PairBatch
+from regard.errors import ConfigError
+from regard.model.transformer import EncoderDecoder
 from regard.trainer import agree
 from regard.trainer import loss as loss_module
 from regard.trainer.loss import token_loss
@@ -76,3 +80,44 @@ def test_a_translator_never_learns_to_say_padding(network):
     total, count = real_loss(network, hidden, labels, 0.1)
     total.backward()
     assert count == 6 and (network.embedding.table.weight.grad[pad] == 0).all()
+
+
+def test_passes_that_agree_need_dropout_to_differ():
+    with pytest.raises(ConfigError, match=r"model.dropout is 0; set it to 0.2"):
+        resolve({"train": {"agreement": 5.0}, "model": {"dropout": 0.0}})
+
+
+def test_without_dropout_two_passes_learn_what_one_learns(network):
+    from regard.tasks.translate import TRANSLATE
+
+    source, target, labels = (torch.randint(0, network.pad_id, (3, 6)) for _ in range(3))
+    labels[1, 4:] = source[2, 3:] = network.pad_id
+    batch = PairBatch(36, source, target, labels)
+    found = {}
+    for agreement in (0.0, 5.0):
+        network.zero_grad()
+        total, count = TRANSLATE.loss(resolve({"train": {"agreement": agreement}}))(network, batch)
+        total.backward()
+        found[agreement] = (total.item(), count, [p.grad.clone() for p in network.parameters()])
+    assert found[0.0][:2] == pytest.approx(found[5.0][:2], rel=1e-5)
+    for one, other in zip(found[0.0][2], found[5.0][2], strict=True):
+        assert torch.allclose(one, other, atol=1e-4)
+
+
+def test_with_dropout_passes_that_say_different_things_cost_more():
+    from regard.tasks.translate import TRANSLATE
+
+    torch.manual_seed(1)
+    model = EncoderDecoder(ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, dropout=0.3), pad_id=49)
+    source, target, labels = (torch.randint(0, 49, (3, 6)) for _ in range(3))
+    batch = PairBatch(36, source, target, labels)
+    weak, strong = (
+        TRANSLATE.loss(resolve({"train": {"agreement": weight}}))(_seeded(model), batch)[0].item()
+        for weight in (1e-6, 5.0)
+    )
+    assert strong > weak
+
+
+def _seeded(model):
+    torch.manual_seed(2)
+    return model.train()
