@@ -7,7 +7,6 @@ equal (both engines, alone and in company), terms, endless (memory and speed ove
 
 import itertools
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -18,25 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from measure import arguments, machine
-from turns import Side, memory_mb, serve
+from sides import LIMIT, SIDES, open_side
+from turns import Side, memory_mb
 
-LIMIT = 60  # tokens of a translation, for all sides
-PEER_ROWS, PEER_TOKENS = 64, 1024
-# side -> (what, how, environment)
-SIDES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
-    "regard": ("regard", {}, {}),
-    "regard int8": ("regard", {"precision": "int8"}, {}),
-    "regard fast": ("regard", {"fast": True}, {}),
-    "regard int8 fast": ("regard", {"precision": "int8", "fast": True}, {}),
-    "regard torch": ("regard", {"engine": "torch"}, {}),
-    "ct2 2x1": ("ct2", {"workers": 2, "threads": 1}, {}),
-    "ct2 2x1 mkl": ("ct2", {"workers": 2, "threads": 1}, {"CT2_USE_MKL": "1"}),
-    "ct2 1x2": ("ct2", {"workers": 1, "threads": 2}, {}),
-    "ct2 default": ("ct2", {}, {}),
-    "ct2 int8 2x1": ("ct2", {"workers": 2, "threads": 1, "precision": "int8"}, {}),
-    "hf 1 thread": ("hf", {"threads": 1}, {}),
-    "hf 2 threads": ("hf", {"threads": 2}, {}),
-}
 BULK = list(SIDES)
 SINGLE = ["regard", "regard int8", "regard torch", "ct2 2x1", "ct2 1x2", "ct2 default", "hf 1 thread", "hf 2 threads"]
 
@@ -50,11 +33,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=1000, help="of the bulk part")
     parser.add_argument("--endless", type=int, default=1_000_000, help="lines of the endless part")
     parser.add_argument("--only", help="names of sides, by commas")
-    parser.add_argument("--side", help="(used by the bench itself)")
     given = parser.parse_args()
-    if given.side:
-        work(given.side, given.model)
-        return
     results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     with tempfile.TemporaryDirectory() as temporary:
         model = given.model or make_model(given.data, given.shape, Path(temporary))
@@ -290,84 +269,8 @@ def bleu(texts: list[str], references: list[str]) -> float:
 
 def open_sides(given: Any, model: Path, names: list[str]) -> dict[str, Side]:
     wanted = given.only.split(",") if given.only else names
-    words = [__file__, "--data", str(given.data), "--model", str(model), "--side"]
-    return {name: Side([*words, name], **SIDES[name][2]) for name in names if name in wanted or name == "regard"}
-
-
-def work(name: str, model: Path) -> None:
-    what, how, _ = SIDES[name]
-    translate = {"regard": open_regard, "ct2": open_ct2, "hf": open_hf}[what](model, **how)
-
-    def answer(lines: list[str], beam: int, alone: bool = False) -> dict[str, Any]:
-        began = time.perf_counter()
-        each: list[float] = []
-        if alone:
-            texts = []
-            for line in lines:
-                start = time.perf_counter()
-                texts += translate([line], beam)
-                each.append(time.perf_counter() - start)
-        else:
-            texts = translate(lines, beam)
-        return {"seconds": time.perf_counter() - began, "texts": texts, "each": each, "memory": memory_mb()}
-
-    serve(answer)
-
-
-def open_regard(model: Path, fast: bool = False, **how: Any) -> Callable[[list[str], int], list[str]]:
-    import regard
-
-    translator = regard.load(model, **how)
-    return lambda lines, beam: translator(lines, beam=beam, max_length=LIMIT, **({"fast": True} if fast else {}))
-
-
-def open_ct2(
-    model: Path, workers: int | None = None, threads: int | None = None, precision: str = "float32"
-) -> Callable[[list[str], int], list[str]]:
-    """CTranslate2 as one would call it by hand: tokenize, translate, put together again."""
-    import ctranslate2
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
-    layout = {} if workers is None else {"inter_threads": workers, "intra_threads": threads}
-    engine = ctranslate2.Translator(str(model / "ctranslate2"), compute_type=precision, **layout)
-    sizes = {} if workers is None else {"max_batch_size": PEER_ROWS}
-
-    def translate(lines: list[str], beam: int) -> list[str]:
-        pieces = [encoding.tokens for encoding in tokenizer.encode_batch(lines)]
-        results = engine.translate_batch(pieces, beam_size=beam, max_decoding_length=LIMIT, max_input_length=0, **sizes)
-        return tokenizer.decode_batch(
-            [[tokenizer.token_to_id(piece) for piece in result.hypotheses[0]] for result in results]
-        )
-
-    return translate
-
-
-def open_hf(model: Path, threads: int) -> Callable[[list[str], int], list[str]]:
-    """generate() of transformers, longest first in batches, as their guide says."""
-    import torch
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    torch.set_num_threads(threads)
-    tokenizer = AutoTokenizer.from_pretrained(model)
-    network = AutoModelForSeq2SeqLM.from_pretrained(model).eval()
-
-    @torch.inference_mode()
-    def translate(lines: list[str], beam: int) -> list[str]:
-        order = sorted(range(len(lines)), key=lambda i: -len(lines[i]))
-        texts = [""] * len(lines)
-        for start in range(0, len(order), PEER_ROWS):
-            rows = order[start : start + PEER_ROWS]
-            batch = tokenizer([lines[i] for i in rows], return_tensors="pt", padding=True)
-            batch.pop("token_type_ids", None)
-            found = network.generate(**batch, num_beams=beam, do_sample=False, max_new_tokens=LIMIT, max_length=None)
-            for row, text in zip(rows, tokenizer.batch_decode(found, skip_special_tokens=True), strict=True):
-                texts[row] = text.strip()
-        return texts
-
-    return translate
+    return {name: open_side(name, model) for name in names if name in wanted or name == "regard"}
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     sys.exit(main())
