@@ -117,3 +117,27 @@ def test_what_a_training_looks_at_is_written_down_once_and_changes_nothing(task,
     assert (tmp_path / "m" / "model.safetensors").read_bytes() == (
         tmp_path / "blind" / "model.safetensors"
     ).read_bytes()
+
+
+ODD = [
+    ("translate", {"is_gated": True}),
+    ("translate", {"norm_kind": "rms", "has_bias": False}),
+    ("translate", {"key_heads": 2}),
+    ("translate", {"positions": "rotary"}),
+    ("translate", {"epsilon": 1e-3}),
+    ("write", {"norm": "post"}),
+    ("write", {"has_bias": True}),
+    ("fill", {"norm": "pre"}),
+    ("fill", {"positions": "rotary", "is_gated": True}),
+    ("fill", {"segments": 0}),
+]
+
+
+@pytest.mark.parametrize(("task", "shape"), ODD)
+def test_a_shape_that_has_no_class_elsewhere_says_so_and_opens_here(task, shape, family_files, tmp_path):
+    settings = family_settings(task, 2, valid_every=2)
+    settings |= {"model": settings.get("model", {}) | shape}
+    regard.train(task, to=tmp_path / "odd", settings=settings, **family_files[task])
+    assert json.loads((tmp_path / "odd" / "config.json").read_text())["model_type"] == f"regard-{task}"
+    opened = regard.load(tmp_path / "odd", engine="torch") if task != "fill" else regard.load(tmp_path / "odd")
+    assert {name: getattr(opened.model.config, name) for name in shape} == shape

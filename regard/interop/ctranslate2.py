@@ -24,7 +24,8 @@ ACTIVATIONS = {
 
 def can_translate(model: ModelConfig) -> bool:
     """Whether CTranslate2 has such a translator."""
-    return model.positions == "sinusoidal"
+    is_plain = not model.is_gated and model.has_bias and model.norm_kind == "layer" and model.key_heads is None
+    return model.positions == "sinusoidal" and is_plain
 
 
 def can_write(model: ModelConfig) -> bool:

@@ -71,8 +71,6 @@ def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[
 def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any]:
     """What belongs into config.json."""
     kind, architecture = ARCHITECTURES[model.norm]
-    if model.positions != "sinusoidal":  # no class there has such a translator
-        kind, architecture = "regard-translator", "RegardTranslator"
     sides = {
         f"{side}_{name}": value
         for side in ("encoder", "decoder")
@@ -119,6 +117,7 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json, ours or that of an opus-mt."""
     refuse_others(
         config, normalize_embedding=False, static_position_embeddings=True, scale_embedding=True,
+        position_embedding_type="sinusoidal",
         share_encoder_decoder_embeddings=True, tie_word_embeddings=True,
         decoder_attention_heads=config.get("encoder_attention_heads"),
         decoder_ffn_dim=config.get("encoder_ffn_dim"), decoder_vocab_size=config.get("vocab_size"),
@@ -134,7 +133,6 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
         inner=need(config, "encoder_ffn_dim"),
         norm="pre" if config.get("normalize_before") else "post",
         activation=activation(config, "activation_function"),
-        positions=config.get("position_embedding_type", "sinusoidal"),
         max_positions=need(config, "max_position_embeddings"),
         dropout=config.get("dropout", 0.1),
         has_output_bias=config.get(

@@ -31,6 +31,15 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
         raise FolderError(f"config.json describes a model that cannot be: {problem.errors()[0]['msg']}") from None
 
 
+def tells_all(layout: Any, config: dict[str, Any], model: ModelConfig) -> bool:
+    """Whether a config.json in somebody's layout tells the whole shape of a model: it reads back as it was."""
+    try:
+        read = layout.import_config(config)
+    except FolderError:
+        return False
+    return bool(read.model_dump(exclude={"kind"}) == model.model_dump(exclude={"kind"}))
+
+
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights under our own names."""
     return plain(weights)

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from regard.config import ModelConfig
 from regard.model.attention import MultiHeadAttention
-from regard.model.blocks import Block, Dropout, FeedForward, make_norm
+from regard.model.blocks import Block, Dropout, FeedForward, make_norm, pick
 from regard.model.cache import KeyValueCache, LayerCache
 from regard.model.masks import causal_mask
 from regard.model.positions import Learned, Rotary, Sinusoidal
@@ -69,6 +69,7 @@ class Stack(nn.Module):
         """
         start = cache.length if cache is not None else 0
         rotary = self.positions if isinstance(self.positions, Rotary) else None
+        early = None if rotary is not None else wanted  # who turns by place has to know the place of each
         x = self.dropout(self.input_norm(self.positions(x, start)))
         for number, block in enumerate(self.blocks):
             x = block(
@@ -80,8 +81,10 @@ class Stack(nn.Module):
                 rotary=rotary,
                 cache=cache.layers[number] if cache is not None else None,
                 start=start,
-                wanted=wanted if number == len(self.blocks) - 1 else None,
+                wanted=early if number == len(self.blocks) - 1 else None,
             )
+        if wanted is not None and early is None:
+            x = pick(x, wanted)  # (B, N, D)
         if cache is not None:
             cache.length += x.shape[1]
         return self.norm(x)

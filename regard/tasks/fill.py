@@ -148,17 +148,22 @@ def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
 
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
-    """The files of a filler, in Hugging Face layout."""
-    from regard.interop import bert
+    """The files of a filler, in Hugging Face layout; a shape that has no class there says so."""
+    from regard.interop import bert, own
     from regard.interop.tokenizers import tokenizer_config
 
     roles = {"cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "unk": "[UNK]", "mask": MASK}
     names = {f"{role}_token": name for role, name in roles.items()}
+    config = bert.export_config(model, tokenizer.pad_id)
+    if own.tells_all(bert, config, model):
+        exported = bert.export_weights(weights)
+    else:
+        config, exported = own.export_config(model, "fill"), own.export_weights(weights)
     return {
-        "config.json": encode_json(bert.export_config(model, tokenizer.pad_id)),
+        "config.json": encode_json(config),
         **tokenizer.files(),
         "tokenizer_config.json": encode_json(tokenizer_config(model.max_positions, splits_special=False, **names)),
-        "model.safetensors": weights_file(bert.export_weights(weights)),
+        "model.safetensors": weights_file(exported),
     }
 
 

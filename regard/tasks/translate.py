@@ -224,17 +224,22 @@ def loss(config: RunConfig) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
 
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
-    """The files of a translator, in Hugging Face layout."""
-    from regard.interop import marian
+    """The files of a translator, in Hugging Face layout; a shape that has no class there says so."""
+    from regard.interop import marian, own
     from regard.interop.tokenizers import translator_config
 
     end, pad = tokenizer.end_id, tokenizer.pad_id
+    config = marian.export_config(model, end, pad)
+    if own.tells_all(marian, config, model):
+        exported = marian.export_weights(weights, pad)
+    else:
+        config, exported = own.export_config(model, "translate"), own.export_weights(weights)
     return {
-        "config.json": encode_json(marian.export_config(model, end, pad)),
+        "config.json": encode_json(config),
         "generation_config.json": encode_json(marian.generation_config(end, pad, Translator.BEAM, model.max_positions)),
         **tokenizer.files(),
         "tokenizer_config.json": encode_json(translator_config(tokenizer, model.max_positions)),
-        "model.safetensors": weights_file(marian.export_weights(weights, pad)),
+        "model.safetensors": weights_file(exported),
     }
 
 

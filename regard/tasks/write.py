@@ -179,8 +179,9 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
     end = tokenizer.end_id
     for layout in (gpt2, llama):
-        if all(getattr(model, name) == value for name, value in layout.SHAPE.items()):
-            config, exported = layout.export_config(model, end), layout.export_weights(weights)
+        config = layout.export_config(model, end)
+        if own.tells_all(layout, config, model):
+            exported = layout.export_weights(weights)
             break
     else:
         config, exported = own.export_config(model, "write"), own.export_weights(weights)

@@ -10,7 +10,7 @@ from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
-from regard.use.trained import Running, Trained, read_network, refuse_below_one, refuse_fast
+from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one, refuse_fast
 
 if TYPE_CHECKING:
     from regard.config import ModelConfig
@@ -44,13 +44,15 @@ class Filler(Trained):
     def open(cls, folder: ModelFolder, running: Running) -> Filler:
         """The filler in a folder."""
         refuse_fast("fill", running)
-        from regard.interop import bert
+        from regard.interop import bert, own
         from regard.model.transformer import MaskedLM
+
+        layout = choose_layout(folder, {"bert": bert, "regard-fill": own})
 
         def build(config: ModelConfig, tokenizer: Tokenizer) -> MaskedLM:
             return MaskedLM(config, tokenizer.pad_id)
 
-        return cls(folder, lambda tokenizer: read_network(folder, tokenizer, bert, build), running).read_now()
+        return cls(folder, lambda tokenizer: read_network(folder, tokenizer, layout, build), running).read_now()
 
     def __call__(self, text: str) -> str:
         """The text with each [MASK] replaced by the likeliest piece; all gaps are guessed at once."""

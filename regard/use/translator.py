@@ -22,7 +22,7 @@ from regard.text.segments import split_to_fit
 from regard.text.terms import Terms, terms_in
 from regard.text.tokenizer import Tokenizer
 from regard.use.aligner import Aligner, align_pairs, score_alignment
-from regard.use.trained import Running, Trained, read_network, read_pair, refuse_below_one
+from regard.use.trained import Running, Trained, choose_layout, read_network, read_pair, refuse_below_one
 from regard.use.translation import Translation, join
 
 if TYPE_CHECKING:
@@ -50,12 +50,13 @@ class Translator(Trained):
         """The translator in a folder."""
 
         def read(tokenizer: Tokenizer) -> nn.Module:
-            from regard.interop import marian
+            from regard.interop import marian, own
             from regard.model.transformer import EncoderDecoder
 
             if folder.config.get("model_type") == "encoder-decoder":
                 return read_pair(folder, tokenizer)
-            return read_network(folder, tokenizer, marian, lambda config, t: EncoderDecoder(config, t.pad_id))
+            layout = choose_layout(folder, {"marian": marian, "pegasus": marian, "regard-translate": own})
+            return read_network(folder, tokenizer, layout, lambda config, t: EncoderDecoder(config, t.pad_id))
 
         return cls(folder, read, running)
 
@@ -248,7 +249,7 @@ class Translator(Trained):
         from regard.interop import ctranslate2
 
         if not ctranslate2.can_translate(self.model.config):
-            raise ConfigError("CTranslate2 has no translator with such positions")
+            raise ConfigError("CTranslate2 has no translator of this shape")
         pieces = self.tokenizer.pieces
         places = max(self.model.config.max_positions, default_limit(self._longest))
         ctranslate2.save(ctranslate2.describe_translator(

@@ -8,7 +8,6 @@ from safetensors.torch import save_file
 
 transformers = pytest.importorskip("transformers")
 
-from regard.config import ModelConfig  # noqa: E402
 from regard.engine.native import translate_ids  # noqa: E402
 from regard.generate.runaway import without_runaway  # noqa: E402
 from regard.generate.settings import Search  # noqa: E402
@@ -102,9 +101,3 @@ def test_weights_come_back_under_our_names(network):
     assert back.keys() == network.state_dict().keys()
     assert all(torch.equal(back[name], tensor) for name, tensor in network.state_dict().items())
     assert hf.import_config(hf.export_config(network.config, 0, 49)) == network.config
-
-
-def test_a_shape_without_a_class_there_says_so():
-    config = hf.export_config(ModelConfig(vocab_size=50, positions="rotary"), 0, 49)
-    assert config["model_type"] == "regard-translator"
-    assert hf.import_config(config).positions == "rotary"
