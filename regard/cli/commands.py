@@ -209,6 +209,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Score a model on held-out text: translate BLEU and chrF, write perplexity, fill and answer accuracy."""
+    from regard.errors import ConfigError
     from regard.run import load
 
     options = {
@@ -217,6 +218,8 @@ def evaluate(
         "columns": pair_of_numbers(columns) if columns else None, "keys": pair_of_words(keys) if keys else None,
     }  # fmt: skip
     opened = load(model)
+    if not hasattr(opened, "evaluate"):
+        raise ConfigError(f"{model} is a model to {opened.about['task']}, which has no score here")
     report = opened.evaluate(*_fitting(opened.evaluate, files), **applying(opened, opened.evaluate, options))
     if as_json:
         put(json.dumps(report))
@@ -262,6 +265,7 @@ def _open(folder: Path, task: str, engine: str | None = None, precision: str | N
 
     from regard.errors import ConfigError
     from regard.run import load
+    from regard.tasks import TASKS
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", RuntimeWarning)
@@ -269,7 +273,9 @@ def _open(folder: Path, task: str, engine: str | None = None, precision: str | N
     for warning in said:
         say(f"{str(warning.message)[:1].upper()}{str(warning.message)[1:]}")
     if opened.about["task"] != task:
-        raise ConfigError(f"{folder} is a model to {opened.about['task']}; use regard {opened.about['task']}")
+        other = opened.about["task"]
+        remedy = f"use regard {other}" if other in TASKS else "use it from Python, with regard.load"
+        raise ConfigError(f"{folder} is a model to {other}; {remedy}")
     return opened
 
 

@@ -149,21 +149,23 @@ def _duration(seconds: float) -> str:
 
 
 def describe(about: dict[str, Any], size: int) -> str:
-    """What regard.json tells, for a person."""
-    settings, data, past = about["settings"], about["data"], about["training"]
-    languages = [code for code in (settings["source_language"], settings["target_language"]) if code]
+    """What regard.json tells, for a person; a model from elsewhere tells less."""
+    settings, data, past = about.get("settings", {}), about.get("data", {}), about.get("training")
+    languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
     counts = [f"{value} {name.replace('_', ' ')}" for name, value in data.items() if isinstance(value, int)]
+    family, sealed = TASKS.get(about["task"]), about.get("weights_sha256")
     rows = {
         "task": ", ".join([about["task"], *([" to ".join(languages)] if languages else [])]),
-        "shape": describe_shape(settings["model"], TASKS[about["task"]].shape),
-        "weights": f"{size / 4e6:.2f} M, {size / 1e6:.1f} MB, SHA-256 {about['weights_sha256'][:16]}…",
+        "shape": describe_shape(settings["model"], family.shape) if family and "model" in settings else None,
+        "weights": f"{size / 4e6:.2f} M, {size / 1e6:.1f} MB" + (f", SHA-256 {sealed[:16]}…" if sealed else ""),
+        "from": about.get("imported_from") or about.get("foreign"),
         "data": ", ".join(counts),
-        "files": ", ".join(data["files"].values()),
-        "training": f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
-        "scores": ", ".join(f"{name} {value:.4g}" for name, value in about["scores"].items()),
-        "made with": f"regard {about['regard']}",
+        "files": ", ".join(data.get("files", {}).values()),
+        "training": past and f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
+        "scores": ", ".join(f"{name} {value:.4g}" for name, value in about.get("scores", {}).items()),
+        "made with": about.get("regard") and f"regard {about['regard']}",
     }
-    return "\n".join(f"{name:10} {value}" for name, value in rows.items())
+    return "\n".join(f"{name:10} {value}" for name, value in rows.items() if value)
 
 
 def describe_answer(answer: Any) -> str:

@@ -14,6 +14,10 @@ def serve_models(
         str, typer.Option(help="Address to listen on; others than this machine's need --api-key.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--name", help="A host name it answers to, as one behind a proxy; may be repeated."),
+    ] = None,
     api_key: Annotated[str | None, typer.Option(help="What whoever asks must know.", envvar="REGARD_API_KEY")] = None,
     without_key: Annotated[bool, typer.Option("--without-key", help="Serve other machines without a key.")] = False,
     queue: Annotated[int | None, typer.Option(min=1000, help="Tokens that may wait; 100000 if not given.")] = None,
@@ -49,4 +53,4 @@ def serve_models(
             say(f"{model.name}: {model.task}{pair}")
         say(f"http://{shown}:{real} (Ctrl-C stops)")
 
-    serve(gallery, host, port, api_key, ready)
+    serve(gallery, host, port, names or [], api_key, ready)

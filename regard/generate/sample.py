@@ -39,7 +39,7 @@ def shape(logits: Tensor, sampling: Sampling) -> Tensor:
 
 def draw(logits: Tensor, generator: torch.Generator) -> Tensor:
     """One id of each row by its probability. logits (B, V) -> (B,); the generator decides, and nothing else."""
-    mass = logits.double().softmax(dim=-1).cumsum(dim=-1).cpu()  # (B, V)
+    mass = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)  # (B, V); not every device has doubles
     point = torch.rand(len(mass), 1, dtype=torch.float64, generator=generator) * mass[:, -1:]  # (B, 1)
     return torch.searchsorted(mass, point, right=True).squeeze(-1).clamp(max=mass.shape[-1] - 1).to(logits.device)
 

@@ -31,7 +31,7 @@ def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
         raise FolderError(f"{folder} has no regard.json, and its config.json is of the architecture {architecture!r}; "
                           f"of other people's models, {', '.join(FAMILIES)} are opened")  # fmt: skip
     if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file():
-        _refuse_pickles(folder)
+        _refuse_pickles(folder, architecture)
     return {
         "task": FAMILIES[architecture],
         "foreign": architecture,
@@ -49,12 +49,13 @@ def take_part(about: dict[str, Any], part: str) -> dict[str, Any]:
     return about | {"task": PARTS[part], "part": part}
 
 
-def _refuse_pickles(folder: Path) -> None:
+def _refuse_pickles(folder: Path, architecture: str) -> None:
     pickled = next((name for name in PICKLED if (folder / name).exists()), None)
     if pickled is None:
         raise FolderError(f"{folder} has no {WEIGHTS}; the folder is not whole, copy or download it again")
     raise FolderError(
         f"{folder} holds {pickled}, and pickled weights can run any code when opened: they are never read here. Where "
-        f"you trust it, convert it with transformers: "
-        f"AutoModel.from_pretrained({str(folder)!r}).save_pretrained({str(folder) + '-safe'!r})"
+        f"you trust it, convert it: "
+        f"transformers.{architecture}.from_pretrained({str(folder)!r}).save_pretrained({str(folder) + '-safe'!r}), "
+        f"and the same with transformers.AutoTokenizer"
     )

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 def sinusoids(places: Tensor, width: int) -> Tensor:
     """The paper's waves (section 3.5): sine in the first half of the vector, cosine in the second.
 
-    places (T,) -> (T, D). The order of the halves is Marian's; the paper interleaves them.
+    places (T,), on a device that has doubles -> (T, D). The order of the halves is Marian's; the paper interleaves them.
     """
     rates = 10_000 ** -(torch.arange(0, width, 2, dtype=torch.float64, device=places.device) / width)  # (D/2,)
     angles = places.double()[:, None] * rates  # (T, D/2)
@@ -27,7 +27,7 @@ class Sinusoidal(nn.Module):
         """x (B, T, D), whose first token stands at place `start` -> (B, T, D)."""
         end = start + x.shape[1]
         if end > len(self.table):
-            self.table = sinusoids(torch.arange(2 * end, device=x.device), x.shape[-1])
+            self.table = sinusoids(torch.arange(2 * end), x.shape[-1]).to(x.device)
         return x + self.table[start:end].to(x.dtype)
 
 

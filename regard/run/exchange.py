@@ -92,7 +92,9 @@ def give_out(model: Path, kind: str, to: Path) -> str:
 
 def _to_huggingface(folder: ModelFolder, to: Path) -> str:
     task = str(folder.about["task"])
-    if task not in CLASSES or str(folder.config.get("model_type", "")).startswith("regard-"):
+    if task not in CLASSES:
+        raise ConfigError(f"{folder.folder} is a model to {task}; those to {', '.join(CLASSES)} are exported")
+    if str(folder.config.get("model_type", "")).startswith("regard-"):
         raise ConfigError(f"{folder.folder} has a shape that no class of transformers has; it only opens here")
     folder.copy_to(to)
     try:

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -66,8 +66,8 @@ def make_app(gallery: Gallery, hosts: set[str], api_key: str | None = None) -> F
     async def page_file(name: str) -> Response:
         return _page_file(name)
 
-    for make in (make_libre, make_openai, make_own):
-        app.include_router(make(gallery))
+    for router in (make_libre(gallery, api_key is not None), make_openai(gallery), make_own(gallery)):
+        app.include_router(router)
     _tell_errors(app)
     app.add_middleware(Guard, gallery=gallery, metrics=metrics, hosts=hosts, api_key=api_key)
     return app
@@ -124,10 +124,15 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def serve(gallery: Gallery, host: str, port: int, api_key: str | None, ready: Callable[[int], None]) -> None:
-    """Answers until it is told to stop; `ready` hears the port once the models are open. Until then it answers 503."""
+def serve(
+    gallery: Gallery, host: str, port: int, names: Sequence[str], api_key: str | None, ready: Callable[[int], None]
+) -> None:
+    """Answers until it is told to stop; `ready` hears the port once the models are open. Until then it answers 503.
+
+    names: what it is called elsewhere, beside its address.
+    """
     sys.setswitchinterval(SWITCH)
-    app = make_app(gallery, LOOPBACK | {host.lower()}, api_key)
+    app = make_app(gallery, LOOPBACK | {name.lower() for name in (host, *names)}, api_key)
     config = uvicorn.Config(
         app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
         timeout_graceful_shutdown=int(gallery.limits.seconds) + 5, limit_concurrency=AT_ONCE,
@@ -143,7 +148,8 @@ def serve(gallery: Gallery, host: str, port: int, api_key: str | None, ready: Ca
             if server.started:
                 await asyncio.to_thread(gallery.load)
                 gc.freeze()  # what was loaded stays: looking through it for garbage would hold everybody up
-                ready(server.servers[0].sockets[0].getsockname()[1])
+                if not gallery.is_draining:  # who was told to stop meanwhile listens no longer
+                    ready(server.servers[0].sockets[0].getsockname()[1])
         finally:
             server.should_exit = server.should_exit or not gallery.is_ready
             await task

@@ -11,7 +11,9 @@ import json
 import logging
 import secrets
 import time
+import traceback
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -29,6 +31,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+EVERYWHERE = {"0.0.0.0", "::"}  # who listens on all addresses answers to all of them
 GONE = 499  # in logs and metrics: nobody waited for the answer
 log = logging.getLogger("regard.serve")
 
@@ -38,6 +41,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, gallery: Gallery, metrics: Metrics, hosts: set[str], api_key: str | None) -> None:
         self._app, self._gallery, self._metrics, self._hosts, self._key = app, gallery, metrics, hosts, api_key
+        self._is_everywhere = bool(EVERYWHERE & hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -69,6 +73,15 @@ class Guard:
             await error_response(Request(scope), problem.status, str(problem), problem.retry_after)(
                 scope, receive, tell
             )
+        except Exception as problem:
+            place = traceback.extract_tb(problem.__traceback__)[-1]  # its words may hold text of the request
+            log.error(json.dumps({"request": name, "problem": type(problem).__name__,
+                                  "at": f"{place.filename}:{place.lineno}"}))  # fmt: skip
+            if status != GONE:
+                raise  # its answer has begun
+            await error_response(Request(scope), 500, f"something went wrong here; the log of {name} says what")(
+                scope, receive, tell
+            )
         finally:
             route = getattr(scope.get("route"), "path", "other")
             seconds = time.perf_counter() - began
@@ -83,8 +96,8 @@ class Guard:
     def _check_place(self, scope: Scope, headers: Headers) -> None:
         host = headers.get("host", "")
         bare = host.rsplit(":", 1)[0] if host.rsplit(":", 1)[-1].isdigit() and ":" in host else host
-        if bare.lower() not in self._hosts:
-            raise RequestError(421, "this server does not answer to that host name")
+        if bare.lower() not in self._hosts and not (self._is_everywhere and _is_address(bare)):
+            raise RequestError(421, "this server does not answer to that host name; --name makes it")
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             raise RequestError(403, "requests from other sites are not answered")
@@ -137,6 +150,13 @@ class Guard:
             gone.cancel()
             if not route.done():
                 route.cancel()
+
+
+def _is_address(host: str) -> bool:
+    """Whether a host is told by its number: only a name can be made to lead here by somebody else."""
+    with suppress(ValueError):
+        return bool(ip_address(host.strip("[]")))
+    return False
 
 
 async def _until_gone(receive: Receive) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -54,7 +55,7 @@ def number(fields: dict[str, Any], name: str, default: int) -> int:
     return value
 
 
-def make_libre(gallery: Gallery) -> APIRouter:
+def make_libre(gallery: Gallery, has_key: bool) -> APIRouter:
     """/translate, /languages, /detect, /frontend/settings."""
     router = APIRouter(tags=["LibreTranslate"])
 
@@ -110,7 +111,7 @@ def make_libre(gallery: Gallery) -> APIRouter:
         """What their page wants to know."""
         pair = next((model.languages for model in gallery.of("translate")), ("auto", "en"))
         language = {side: {"code": code, "name": code} for side, code in zip(("source", "target"), pair, strict=True)}
-        return {"apiKeys": False, "charLimit": gallery.limits.letters, "frontendTimeout": 500, "keyRequired": False,
+        return {"apiKeys": has_key, "charLimit": gallery.limits.letters, "frontendTimeout": 500, "keyRequired": has_key,
                 "language": language, "suggestions": False, "supportedFilesFormat": []}  # fmt: skip
 
     return router
@@ -120,7 +121,6 @@ async def _text(model: Served, texts: Sequence[str], more: int) -> tuple[list[st
     """Line by line: a line end in a text stays where it is."""
     lines = [text.split("\n") for text in texts]
     flat = [line for one in lines for line in one]
-    model.limits.check_texts(flat)
     found = iter(await model.translate(flat, n_best=1 + more, beam=max(4, 1 + more)))
     said, others = [], []
     for one in lines:
@@ -133,19 +133,17 @@ async def _text(model: Served, texts: Sequence[str], more: int) -> tuple[list[st
 
 async def _html(model: Served, texts: Sequence[str], more: int) -> tuple[list[str], list[list[str]]]:
     """Passages between tags are translated, inline tags follow the alignment."""
-    parts = [lift(text) for text in texts]
+    parts = await asyncio.to_thread(lambda: [lift(text) for text in texts])
     passages = [part for one in parts for part in one if isinstance(part, Passage) and part.words]
     found = await model.translate([passage.text for passage in passages], alignments=True)
     told = {id(passage): answer for passage, answer in zip(passages, found, strict=True)}
-    said = []
-    for one in parts:
-        pieces = []
-        for part in one:
-            if isinstance(part, str):
-                pieces.append(part)
-            elif id(part) in told:
-                pieces.append(put_back(part, told[id(part)].text, told[id(part)].alignment))
-            else:
-                pieces.append(put_back(part, "", []))
-        said.append("".join(pieces))
+
+    def assemble(one: list[str | Passage]) -> str:
+        return "".join(
+            part if isinstance(part, str) else put_back(part, told[id(part)].text, told[id(part)].alignment)
+            if id(part) in told else put_back(part, "", [])
+            for part in one
+        )  # fmt: skip
+
+    said = await asyncio.to_thread(lambda: [assemble(one) for one in parts])
     return said, [[] for _ in texts]

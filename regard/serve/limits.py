@@ -22,23 +22,31 @@ class Limits:
 
     body_bytes: int = 2 * 2**20
     texts: int = 256  # in a request
+    lines: int = 4096  # of all of them
     letters: int = 20_000  # of a text, or of all texts together times ten
     beams: int = 16
     samples: int = 8  # ways to go on
     written: int = 2048  # tokens of a text that is written
-    look_letters: int = 2000  # of a text that is looked into
+    look_letters: int = 2000  # of a text that is looked into, with all that belongs to it; of a forced beginning
     queued_tokens: int = 100_000  # that wait, of all requests
     seconds: float = 60.0  # until an answer is no longer waited for
 
-    def check_texts(self, texts: Sequence[str]) -> None:
+    def check_texts(self, texts: Sequence[str], most: int | None = None) -> None:
         """Raises what is too much."""
-        if len(texts) > self.texts:
-            raise RequestError(413, f"{len(texts)} texts in one request; at most {self.texts} are taken")
+        if len(texts) > (most or self.texts):
+            raise RequestError(413, f"{len(texts)} texts in one request; at most {most or self.texts} are taken")
         longest = max(map(len, texts), default=0)
         if longest > self.letters:
             raise RequestError(413, f"a text of {longest} characters; at most {self.letters} are taken")
         if sum(map(len, texts)) > 10 * self.letters:
             raise RequestError(413, f"more than {10 * self.letters} characters in one request")
+
+    def check_looked_at(self, name: str, text: str) -> None:
+        """Raises what is too long to be looked into."""
+        if len(text) > self.look_letters:
+            raise RequestError(
+                413, f"{name} of {len(text)} characters; at most {self.look_letters} are looked into or forced"
+            )
 
     def check_number(self, name: str, value: float, least: float, most: float) -> None:
         """Raises what is out of its bounds."""

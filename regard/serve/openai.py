@@ -64,7 +64,9 @@ def make_openai(gallery: Gallery) -> APIRouter:
         if fields.get("stream") is True:
             if samples * len(prompts) > 1 or chances:
                 raise RequestError(422, "a stream is of one prompt, with n=1 and without logprobs")
-            return StreamingResponse(_stream(model, prompts[0], options, about), media_type="text/event-stream")
+            events = _stream(model, prompts[0], options, about)
+            first = await anext(events)  # who is refused is told so by the status
+            return StreamingResponse(_after(first, events), media_type="text/event-stream")
         choices: list[dict[str, Any]] = []
         written = 0
         for prompt in prompts:
@@ -91,9 +93,9 @@ def _options(fields: dict[str, Any], gallery: Gallery) -> dict[str, Any]:
     found: dict[str, Any] = {"tokens": tokens, "seed": seed, "stop": tuple(stops)}
     for name, default, least, most in (("temperature", 1.0, 0.0, 2.0), ("top_p", 1.0, 1e-6, 1.0)):
         value = default if fields.get(name) is None else fields[name]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise RequestError(422, f"{name} is not a number")
-        gallery.limits.check_number(name, value, least, most)
+        gallery.limits.check_number(name, value, least, most)  # nor is what is not a number between two
         found[name] = float(value)
     if found["top_p"] == 1.0:
         del found["top_p"]
@@ -111,19 +113,30 @@ async def _stream(model: Served, prompt: str, options: dict[str, Any], about: di
 
     task = asyncio.create_task(model.stream(prompt, options, push))
     task.add_done_callback(lambda _: pieces.put_nowait(None))
+    has_begun = False
     try:
         while (piece := await pieces.get()) is not None:
+            has_begun = True
             yield _event(about | {"choices": [{"index": 0, "text": piece, "finish_reason": None, "logprobs": None}]})
         problem = task.exception()
+        if problem is not None and not has_begun:
+            raise problem
         if problem is not None:
             status = problem.status if isinstance(problem, RequestError) else 500
             yield _event({"error": {"message": str(problem), "code": status}})
         else:
-            yield _event(about | {"choices": [{"index": 0, "text": "", "finish_reason": "stop", "logprobs": None}]})
+            last = {"index": 0, "text": "", "finish_reason": task.result(), "logprobs": None}
+            yield _event(about | {"choices": [last]})
         yield b"data: [DONE]\n\n"
     finally:
         is_read = False
         task.cancel()
+
+
+async def _after(first: bytes, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for event in events:
+        yield event
 
 
 def _event(content: dict[str, Any]) -> bytes:

@@ -48,7 +48,7 @@ def make_own(gallery: Gallery) -> APIRouter:
         for name, value in (("beam", beam), ("n_best", n_best)):
             limits.check_number(name, value, 1, limits.beams)
         prefix = string(fields, "prefix", "")
-        limits.check_texts([prefix])
+        limits.check_texts(texts)
         options = {"beam": beam, "n_best": n_best, "alignments": True} | ({"prefix": prefix} if prefix else {})
         found = await model.translate(texts, **options)
         return JSONResponse({"model": model.name, "translations": [_told(one) for one in found]})
@@ -90,11 +90,9 @@ def _look_inside(router: APIRouter, gallery: Gallery) -> None:
         options: dict[str, Any] = {"target": optional(fields, "target"), "why": fields.get("why") is True or None}
         if model.task == "answer":
             options = {"story": tuple(texts_of(fields, "story")), "why": options["why"]}
-            limits.check_texts(options["story"])
         elif model.task != "translate":
             options.pop("target")
-        seen = await model.look(string(fields, "text"), **options)
-        return Response(seen.to_json(), media_type="application/json")
+        return Response(await model.look(string(fields, "text"), **options), media_type="application/json")
 
     @router.post("/tokenize", openapi_extra=described("model", "text", model=STRING, text=STRING))
     async def tokenize(request: Request) -> dict[str, Any]:

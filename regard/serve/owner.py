@@ -25,7 +25,8 @@ UNTRIED = 32 * BATCH_TOKENS  # tokens that may wait where it is not known yet ho
 SPARE = 0.1  # of the queue, kept for quick requests: documents that fill it do not keep people out
 STALE = 0.2  # weight of the newest batch in what is known of the speed
 
-Run = Callable[[list[Any], Hashable, bool], list[Any]]  # items, options, whether by the lane of quick work
+# What a lane calls: items, options, whether it is the lane of quick work, and who tells if an item is still waited for.
+Run = Callable[[list[Any], Hashable, bool, Callable[[int], bool]], list[Any]]
 
 
 @dataclass(eq=False)
@@ -48,6 +49,11 @@ class Work:
     def is_quick(self) -> bool:
         """Whether a person may be waiting for it."""
         return is_quick(len(self.items), self.waiting_tokens)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for it, and is not to be answered too late."""
+        return not self.is_gone and time.monotonic() < self.deadline
 
     @property
     def waiting_tokens(self) -> int:
@@ -180,6 +186,8 @@ class Owner:
     def _take(self, only_quick: bool) -> list[tuple[Work, int]]:
         """Items for one batch: from the oldest work and from all that can share with it."""
         queue = self._quick if only_quick or not self._slow else self._slow
+        if len(self._threads) == 1 and self._quick and self._slow:  # nobody else does the quick ones: who came first
+            queue = min(self._quick, self._slow, key=lambda waiting: waiting[0].deadline)
         if not only_quick and queue is self._quick and 0 <= len(self._threads) - 2 <= self._running:
             return []  # more lanes than cores at the same thing, the first one's included, only make batches smaller
         if not queue:
@@ -202,12 +210,13 @@ class Owner:
 
     def _answer(self, batch: list[tuple[Work, int]], by_quick: bool) -> None:
         now = time.monotonic()
-        alive = [(work, index) for work, index in batch if not work.is_gone and work.deadline > now]
+        alive = [(work, index) for work, index in batch if work.is_wanted]
         problem: BaseException | None = None
         found: list[Any] = []
         if alive:
             try:
-                found = self._run([work.items[index] for work, index in alive], alive[0][0].options, by_quick)
+                items = [work.items[index] for work, index in alive]
+                found = self._run(items, alive[0][0].options, by_quick, lambda place: alive[place][0].is_wanted)
             except BaseException as trouble:
                 problem = trouble
         tokens = sum(work.sizes[index] for work, index in batch)
@@ -216,7 +225,7 @@ class Owner:
             self._load -= sum(work.sizes[index] * work.cost for work, index in batch)
             self.batches += 1
             self.items += len(alive)
-            if alive and (not by_quick or len(self._threads) == 1):
+            if alive and problem is None and (not by_quick or len(self._threads) == 1):
                 done = sum(work.sizes[index] * work.cost for work, index in alive)
                 pace = done / max(1e-4, time.monotonic() - now)
                 self._pace = pace if self._pace is None else self._pace + STALE * (pace - self._pace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,7 @@ from regard.serve.limits import Limits, RequestError
 from regard.serve.owner import Owner
 
 Push = Callable[[str], bool]
+LOOKED_INTO = ("translate", "write", "fill", "answer")
 # Who leaves the cores to whom: requests are read and answered first, then computed, quick ones before documents.
 PATIENCE_QUICK, PATIENCE_SLOW = 5, 15
 
@@ -26,6 +28,7 @@ class Served:
         self.name, self.folder, self.limits = name, folder, limits
         self.opened: Any = load(folder)
         self.task = str(self.opened.about["task"])
+        self._looking = threading.Lock()  # one at a time: whoever looks inside changes the network for a moment
         lanes, self._quick = 1, self.opened
         if self.task == "translate" and self.opened.engine == "ctranslate2":
             lanes = count_cores() + 1
@@ -48,12 +51,14 @@ class Served:
         return [len(ids) + 1 for ids in self.opened.tokenizer.encode_all(texts, is_part=True)]
 
     async def translate(self, texts: Sequence[str], **options: Any) -> list[Any]:
-        """A Translation of each text."""
-        self.limits.check_texts(texts)
-        beam = int(options.get("beam", 4))
-        self.limits.check_number("beam", max(beam, int(options.get("n_best", 1))), 1, self.limits.beams)
-        self.owner.check_room(len(texts), sum(text.count(" ") + 1 for text in texts), beam)  # a word is a token or more
-        return await self._ask("translate", texts, self.sizes(texts), options, beam)
+        """A Translation of each text, which is a line."""
+        self.limits.check_texts(texts, self.limits.lines)
+        cost, prefix = max(int(options.get("beam", 4)), int(options.get("n_best", 1))), options.get("prefix", "")
+        self.limits.check_number("beam", cost, 1, self.limits.beams)
+        self.limits.check_looked_at("prefix", prefix)
+        self.owner.check_room(len(texts), sum(text.count(" ") + 1 for text in texts), cost)  # a word is a token or more
+        more = self.size(prefix) if prefix else 0  # of each text, as all of it is said
+        return await self._ask("translate", texts, [size + more for size in self.sizes(texts)], options, cost)
 
     async def fill(self, text: str, top: int) -> Any:
         """What may stand in the gaps of a text."""
@@ -67,14 +72,15 @@ class Served:
         size = sum(map(self.size, [*story, question]))
         return (await self._ask("answer", [(tuple(story), question)], [size], {}))[0]
 
-    async def look(self, text: str, **options: Any) -> Any:
-        """What was seen."""
-        if len(text) > self.limits.look_letters:
-            raise RequestError(
-                413, f"a text of {len(text)} characters; at most {self.limits.look_letters} are looked into"
-            )
+    async def look(self, text: str, **options: Any) -> str:
+        """What was seen, as JSON."""
+        if self.task not in LOOKED_INTO:
+            raise RequestError(422, f"a model to {self.task} is not looked into here")
         options = {name: value for name, value in options.items() if value is not None}
-        return (await self._ask("look", [text], [10 * self.size(text)], options))[0]
+        beside = [*options.get("story", ()), options.get("target", "")]
+        self.limits.check_looked_at("text", "".join([text, *beside]))
+        size = sum(self.size(one) for one in [text, *beside])
+        return str((await self._ask("look", [text], [10 * size], options))[0])
 
     async def written(self, prompt: str, samples: int, options: dict[str, Any]) -> Sequence[Any]:
         """Ways to go on with a text: ids, texts and log-probabilities of each."""
@@ -84,10 +90,10 @@ class Served:
         )
         return found
 
-    async def stream(self, prompt: str, options: dict[str, Any], push: Push) -> None:
-        """Goes on with a text and pushes each piece; when `push` says no, nobody reads any more."""
+    async def stream(self, prompt: str, options: dict[str, Any], push: Push) -> str:
+        """Goes on with a text and pushes each piece; when `push` says no, nobody reads any more. Why it ended."""
         size = self.size(prompt) + int(options["tokens"])
-        await self._ask("stream", [(prompt, push)], [size], options)
+        return str((await self._ask("stream", [(prompt, push)], [size], options))[0])
 
     async def _ask(
         self, what: str, items: Sequence[Any], sizes: list[int], options: dict[str, Any], cost: int = 1
@@ -95,8 +101,8 @@ class Served:
         frozen = (("what", what), *sorted((k, tuple(v) if isinstance(v, list) else v) for k, v in options.items()))
         return await self.owner.ask(items, sizes, frozen, cost)
 
-    def _run(self, items: list[Any], frozen: Any, is_quick: bool) -> list[Any]:
-        """What a lane does; it is the only one that touches the model."""
+    def _run(self, items: list[Any], frozen: Any, is_quick: bool, is_wanted: Callable[[int], bool]) -> list[Any]:
+        """What a lane does; nobody else touches the model. is_wanted: whether an item is still waited for."""
         options = dict(frozen)
         match options.pop("what"):
             case "translate":
@@ -106,16 +112,19 @@ class Served:
             case "answer":
                 return [self.opened.answer(story, question) for story, question in items]
             case "look":
-                return [self.opened.look(text, **options) for text in items]
+                with self._looking:
+                    return [self.opened.look(text, **options).to_json() for text in items]
             case "stream":
-                for prompt, push in items:
-                    for piece in self.opened.stream(prompt, **options):
-                        if not push(piece):
-                            break
-                return [None] * len(items)
+                ((prompt, push),) = items
+                return [self.opened.sample(prompt, push=lambda piece: push(piece) and is_wanted(0), **options).reason]
             case "write":
                 seed = options.pop("seed")
-                return [self.opened.sample(prompt, seed=seed + number, **options) for prompt, number in items]
+                return [
+                    self.opened.sample(
+                        prompt, seed=seed + number, push=lambda _, place=place: is_wanted(place), **options
+                    )
+                    for place, (prompt, number) in enumerate(items)
+                ]
         raise AssertionError(options)
 
     def describe(self) -> dict[str, Any]:

@@ -130,6 +130,8 @@ def defaults(corpus: Corpus, kind: str) -> Settings:
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     """One vocabulary for both languages, from the training text alone."""
+    if config.text.tokenizer not in {None, "bpe"}:
+        raise ConfigError(f"text.tokenizer={config.text.tokenizer}: a translator reads pieces (bpe); leave it out")
 
     def texts() -> Iterator[str]:
         for number, pair in enumerate(corpus.train):

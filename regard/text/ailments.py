@@ -26,7 +26,7 @@ WORDS: dict[str, tuple[str, str, str, str]] = {
         "U+2028, U+2029 or U+0085 inside a line: other tools end the line there",
         "if other tools wrote the file",
         "keeps them inside the line",
-        "sed 's/\\xe2\\x80[\\xa8\\xa9]/ /g'",
+        "sed 's/\\xe2\\x80[\\xa8\\xa9]\\|\\xc2\\x85/ /g'",
     ),
     "carriage return": (
         "carriage returns inside a line",

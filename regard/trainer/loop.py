@@ -211,7 +211,10 @@ class Trainer(Generic[B]):
         """Computes each batch in twice as many pieces from now on; what is learned from it stays the same."""
         self.pieces *= 2
         if self.pieces > MOST_PIECES:
-            raise RunError("memory does not suffice for a batch of one row; set a smaller text.max_length or --size")
+            raise RunError(
+                "memory does not suffice for a batch of one row; begin again (--fresh) with a smaller --size, "
+                "text.max_length or, of a writer, model.max_positions"
+            )
 
     def _rehearse(self, steps: int) -> list[Progress]:
         made = [self.make_step(is_rehearsal=True) for _ in range(steps)]

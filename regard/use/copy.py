@@ -5,6 +5,7 @@ It tells what it was made of, and counts only as long as that is still so. Writt
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -56,8 +57,12 @@ class Copy:
             self._tell(new)
             with suppress(FileNotFoundError):
                 self.path.rename(old)
-            with suppress(FileExistsError):  # another process was sooner, and made the same
+            try:
                 new.rename(self.path)
+            except OSError as problem:
+                if problem.errno not in {errno.EEXIST, errno.ENOTEMPTY}:
+                    raise
+                # Another process was sooner, and made the same.
         finally:
             for folder in (new, old):
                 shutil.rmtree(folder, ignore_errors=True)

@@ -37,10 +37,11 @@ def join(parts: list[Translation], language: str | None) -> Translation:
     if len(parts) == 1:
         return parts[0]
     blank = "" if (language or "")[:2] in WITHOUT_SPACES else " "
+    read = _first_words(["".join(part.source_tokens) for part in parts])
+    said = _first_words([f"{blank if number else ''}{part.text}" for number, part in enumerate(parts)])
     links: Links = []
-    for number, part in enumerate(parts):
-        before, said = (sum(len(getattr(one, side)) for one in parts[:number]) for side in ("source_words", "words"))
-        links += [(source + before, target + said) for source, target in part.alignment]
+    for part, before, after in zip(parts, read, said, strict=True):
+        links += [(source + before, target + after) for source, target in part.alignment]
     notes = (
         [f"the line is longer than any the model has seen; it was translated in {len(parts)} parts"] if parts else []
     )
@@ -52,3 +53,13 @@ def join(parts: list[Translation], language: str | None) -> Translation:
         alignment=links,
         notes=notes + [note for part in parts for note in part.notes],
     )
+
+
+def _first_words(texts: list[str]) -> list[int]:
+    """The word of the whole text that each of its parts begins in: a word may go on over the end of a part."""
+    found, whole = [], ""
+    for text in texts:
+        goes_on = bool(whole and text) and not whole[-1].isspace() and not text[0].isspace()
+        found.append(len(whole.split()) - goes_on)
+        whole += text
+    return found

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LINES = 10_000  # lines that are encoded between two checks whether to stop
 TOKENS = 200
+CONTEXT = 8  # tokens before a piece that are decoded with it
 
 
 @dataclass(frozen=True)
@@ -114,30 +115,46 @@ class Writer(Trained):
             raise ConfigError("a stop string is empty; it would stop before the first letter")
         sampling = Sampling(temperature, top_k, top_p)
         ids = islice(self._ids(prompt, sampling, _fresh_seed() if seed is None else seed), tokens)
-        return _before_stop(self._pieces(ids), stops)
+        return _before_stop(self._pieces(prompt, ids), stops)
 
     def sample(
         self, prompt: str = "", *, tokens: int = TOKENS, temperature: float = 1.0, top_k: int | None = None,
         top_p: float | None = None, seed: int = 0, stop: Sequence[str] = (), chances: int = 0,
+        push: Callable[[str], bool] = lambda _: True,
     ) -> Sample:  # fmt: skip
         """One way to go on: its text, its tokens, and why it ended; with `chances`, how likely each token was and the
-        so many likeliest in its place.
+        so many likeliest in its place. `push` hears each piece as it is written; when it says no, that was all.
         """
         refuse_below_one(tokens=tokens)
-        ids = list(islice(self._ids(prompt, Sampling(temperature, top_k, top_p), seed), tokens))
-        text = "".join(_before_stop(self._pieces(iter(ids)), list(stop)))
-        reason = (
-            "length" if len(ids) == tokens and not any(one in self.tokenizer.decode(ids) for one in stop) else "stop"
-        )
+        ids: list[int] = []
+
+        def noted() -> Iterator[int]:
+            for token in islice(self._ids(prompt, Sampling(temperature, top_k, top_p), seed), tokens):
+                ids.append(token)
+                yield token
+
+        text = ""
+        for piece in _before_stop(self._pieces(prompt, noted()), list(stop)):
+            text += piece
+            if not push(piece):
+                break
+        is_cut = len(ids) == tokens and not any(one in self.tokenizer.decode(ids) for one in stop)
         said = self._chances(prompt, ids, chances) if chances else []
-        return Sample(text, self.tokenizer.tokens(ids), reason, said)
+        return Sample(text, self.tokenizer.tokens(ids), "length" if is_cut else "stop", said)
 
     def _chances(self, prompt: str, ids: list[int], count: int) -> list[Said]:
+        """Of each id; what is longer than the model sees is read in windows that share their halves."""
         from regard.look.watch import watch_text
 
         read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt), *ids]
-        _, said, _ = watch_text(self.model, self.tokenizer, read[-self.model.config.max_positions :], None)
-        return [one._replace(alternatives=one.alternatives[:count]) for one in said[len(said) - len(ids) :]]
+        window = self.model.config.max_positions
+        told: list[Said] = []
+        for start in range(0, max(1, len(read) - window // 2), max(1, window // 2)):
+            part = read[start : start + window]
+            _, said, _ = watch_text(self.model, self.tokenizer, part, None)
+            new = start + len(part) - 1 - len(told)  # of the first token nothing is said
+            told += said[len(said) - new :]
+        return [one._replace(alternatives=one.alternatives[:count]) for one in told[len(told) - len(ids) :]]
 
     def evaluate(self, *files: str | Path, stride: int | None = None) -> dict[str, float | str | int]:
         """Perplexity per token and bits per byte over the whole text, each token predicted once.
@@ -194,17 +211,20 @@ class Writer(Trained):
                 return
             yield token
 
-    def _pieces(self, ids: Iterator[int]) -> Iterator[str]:
-        """Text as soon as it is whole: a character may be spread over several tokens."""
-        held: list[int] = []
+    def _pieces(self, prompt: str, ids: Iterator[int]) -> Iterator[str]:
+        """Text as soon as it is whole: a character may be spread over several tokens, and what a token says may depend
+        on those before it (some tokenizers leave out the first space of a text)."""
+        before = self.tokenizer.encode_part(prompt)[-CONTEXT:]
+        known, held = self.tokenizer.decode(before), list[int]()
         for token in ids:
             held.append(token)
-            text = self.tokenizer.decode(held)
+            text = self.tokenizer.decode([*before, *held])
             if not text.endswith("\ufffd") or len(held) > 4:  # no character has more than four bytes
-                yield text
-                held = []
+                yield text[len(known) :]
+                before, held = [*before, *held][-CONTEXT:], []
+                known = self.tokenizer.decode(before)
         if held:
-            yield self.tokenizer.decode(held)
+            yield self.tokenizer.decode([*before, *held])[len(known) :]
 
 
 def encode_stream(texts: list[str], tokenizer: Tokenizer, check: Callable[[], None] = lambda: None) -> Tensor:

@@ -1,6 +1,7 @@
 """Tags are lifted from a text and put back where the alignment says."""
 
 import re
+import sys
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +41,40 @@ def test_markup_in_a_word_between_words_and_of_nothing():
     assert translate("<b></b>", same) == "<b></b>" and translate("", same) == ""
     assert translate("<i>a", same) == "<i>a</i>" and translate("a</i>", same) == "a"
     assert translate("a <b>b</b> c", lambda text: ("x y", [])) == "x y<b></b>"  # nothing is linked: nothing is lost
+
+
+def test_what_was_escaped_stays_escaped():
+    for html in (
+        "<code>&lt;script&gt;alert(1)&lt;/script&gt;</code>",
+        "<pre>AT&amp;amp;T</pre>",
+        "<textarea>&lt;/textarea&gt;&lt;b&gt;</textarea>",
+        "<p>&lt;script&gt;</p>",
+        "<script>if (a < b && c) d()</script>",
+    ):
+        assert translate(html, same) == html
+
+
+def test_links_to_words_that_are_not_there_are_nothing():
+    assert translate("a <b>b</b>", lambda text: ("x", [(0, 0), (1, 5)])) == "x<b></b>"
+
+
+def test_many_tags_do_not_take_long_to_lift_and_put_back():
+    """Work, not time: a text of so many tags is lifted in steps that grow with it, not with its square."""
+    counts = []
+    for many in (200, 400):
+        steps = 0
+
+        def count(frame, event, arg):
+            nonlocal steps
+            steps += 1
+            return count
+
+        sys.settrace(count)
+        translate("<b>" * many + "a<i>" * many, same)
+        translate("w<br>" * many, same)
+        sys.settrace(None)
+        counts.append(steps)
+    assert counts[1] < 3 * counts[0]
 
 
 TAGS = st.sampled_from(["<b>", "</b>", "<i class='x'>", "</i>", "<p>", "</p>", "<br>", "a", "b c", " ", "&lt;", "é"])

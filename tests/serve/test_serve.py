@@ -1,20 +1,16 @@
 """The server as its clients see it: what they speak, how much they may ask, who they are, and how it stops."""
 
-import asyncio
 import concurrent.futures
 import json
 import signal
 import socket
 import threading
-import time
 
 import pytest
 import torch
 from server import Running, wait_until
 
 import regard
-from regard.serve.limits import Limits, RequestError
-from regard.serve.owner import Owner
 
 TEXT = "The old dog sleeps in the garden."
 
@@ -276,26 +272,23 @@ def test_other_machines_need_a_key_and_wrong_folders_are_told(folders, tmp_path)
     assert "called the same" in run(folders[0], folders[0]).output
 
 
-def test_documents_that_fill_the_queue_do_not_keep_a_sentence_out():
-    may_go_on = threading.Event()
+def test_who_listens_everywhere_answers_to_addresses_and_to_its_names_only(folders):
+    server = Running(folders[:1], "--host", "0.0.0.0", "--name", "translate.example", "--api-key", "long enough")
+    try:
+        for host in ("192.168.1.5:8000", "[fe80::1]", "translate.example", "Translate.Example:443", "localhost"):
+            assert server.ask("/ready", headers={"Host": host})[0] == 200
+        assert server.ask("/ready", headers={"Host": "rebound.example"})[0] == 421
+        told = {"Host": "translate.example", "Origin": "https://translate.example", "X-Api-Key": "long enough"}
+        assert server.ask("/frontend/settings", headers=told)[1]["keyRequired"] is True
+        assert server.ask("/api/models", headers=told | {"Origin": "https://other.example"})[0] == 403
+    finally:
+        server.stop()
 
-    def run(items, options, by_quick):
-        may_go_on.wait(20)
-        return items
 
-    async def ask() -> None:
-        owner = Owner("x", run, 2, Limits(queued_tokens=1000), batches=True)
-        document = asyncio.ensure_future(owner.ask(list(range(10)), [100] * 10, "a"))
-        await asyncio.sleep(0.05)
-        with pytest.raises(RequestError, match="waiting already"):
-            await owner.ask(list(range(5)), [10] * 5, "a")
-        sentence = asyncio.ensure_future(owner.ask(["b"], [20], "a"))
-        await asyncio.sleep(0.05)
-        may_go_on.set()
-        assert await sentence == ["b"] and await document == list(range(10))
-        owner.close()
-
-    asyncio.run(ask())
+def test_a_text_of_many_lines_is_one_text(server):
+    text = "\n".join(f"The cat sees {number} dogs." for number in range(300))
+    status, told, _ = server.ask("/translate", {"q": text, "source": "en", "target": "fr"})
+    assert status == 200 and len(told["translatedText"].split("\n")) == 300
 
 
 def test_the_description_tells_what_requests_hold(server):
@@ -309,24 +302,38 @@ def test_the_description_tells_what_requests_hold(server):
         assert body["required"] == needed and set(needed) <= body["properties"].keys()
 
 
-def test_a_slow_model_takes_no_more_than_it_can_answer_in_time():
-    """Twenty documents at once, each a fifth of the time that is waited for: who is taken is answered, all others are
-    refused at once."""
+def test_people_who_look_inside_at_the_same_time_see_what_each_asked_for(server):
+    targets = [f"{'le chien ' * count}dort." for count in (1, 2, 3, 4)]
+    asked = [{"model": "en-fr", "text": TEXT, "target": target} for target in targets]
+    alone = [server.ask("/api/look", one)[1] for one in asked]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda one: server.ask("/api/look", one), asked * 4))
+    assert [status for status, _, _ in found] == [200] * 16
+    assert [told for _, told, _ in found] == alone * 4
 
-    def run(items, options, by_quick):
-        time.sleep(0.002 * len(items))
-        return items
 
-    async def ask() -> list[object]:
-        owner = Owner("x", run, 2, Limits(queued_tokens=100_000, seconds=2.0), batches=True)
-        documents = [owner.ask(list(range(200)), [1000] * 200, "a") for _ in range(20)]
-        found = await asyncio.gather(*documents, return_exceptions=True)
-        found += await asyncio.gather(
-            *(owner.ask([1] * 200, [1000] * 200, "a") for _ in range(20)), return_exceptions=True
-        )
-        owner.close()
-        return found
+def test_whatever_multiplies_work_is_bounded(server):
+    for path, fields in (
+        ("/api/look", {"model": "en-fr", "text": TEXT, "target": "mot " * 1000}),
+        ("/api/look", {"model": "stories", "text": "Where is Mary?", "story": ["Mary went home."] * 1000}),
+        ("/api/translate", {"text": TEXT, "prefix": "mot " * 1000}),
+        ("/api/translate", {"text": ["a"] * 257}),
+        ("/translate", {"q": "<b>" * 2001, "source": "en", "target": "fr", "format": "html"}),
+    ):
+        assert server.ask(path, fields)[0] == 413, path
+    assert server.ask("/v1/completions", raw=b'{"model": "tales", "temperature": 1' + b"0" * 400 + b"}")[0] == 422
 
-    found = asyncio.run(ask())
-    refused = [one for one in found if isinstance(one, RequestError)]
-    assert {one.status for one in refused} == {429} and 1 <= len(found) - len(refused) < 20
+
+def test_a_stream_that_is_refused_says_so_by_its_status_and_one_that_is_cut_says_why(folders):
+    server = Running(folders[1:2], "--queue", "1000")
+    try:
+        long = {"model": "tales", "prompt": "The", "max_tokens": 900, "temperature": 0, "stream": True}
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: server.ask("/v1/completions", long), range(8)))
+        statuses = [status for status, _, _ in found]
+        assert 200 in statuses and 429 in statuses and set(statuses) == {200, 429}
+        assert all("Retry-After" in headers for status, _, headers in found if status == 429)
+        _, told, _ = server.ask("/v1/completions", long | {"max_tokens": 3, "temperature": 1, "seed": 1})
+        assert '"finish_reason": "length"' in told and told.endswith("data: [DONE]\n\n")
+    finally:
+        server.stop()

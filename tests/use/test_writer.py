@@ -37,6 +37,42 @@ def test_it_stops_before_a_stop_string_and_says_nothing_of_it(writer):
         writer("The", stop="")
 
 
+def test_a_sample_ends_at_its_stop_or_when_nobody_listens(writer):
+    whole = writer.sample("The", tokens=60, seed=5)
+    stop = whole.text[5:8]
+    ended = writer.sample("The", tokens=60, seed=5, stop=[stop])
+    assert ended.text == whole.text[: whole.text.index(stop)] and ended.reason == "stop"
+    assert len(ended.tokens) < len(whole.tokens) == 60 and whole.reason == "length"
+    heard = []
+    cut = writer.sample("The", tokens=60, seed=5, push=lambda piece: heard.append(piece) or len(heard) < 3)
+    assert len(cut.tokens) < 10 and cut.text == "".join(heard) and len(heard) == 3
+
+
+def test_every_token_of_a_text_longer_than_the_window_has_its_chance(writer):
+    room = writer.model.config.max_positions
+    found = writer.sample("The", tokens=3 * room, temperature=1.5, seed=2, chances=3)
+    assert len(found.said) == len(found.tokens) > room
+    assert [one.token for one in found.said] == found.tokens
+    short = writer.sample("The", tokens=5, temperature=1.5, seed=2, chances=3)
+    assert [one.probability for one in short.said] == pytest.approx([one.probability for one in found.said[:5]])
+
+
+def test_pieces_of_a_tokenizer_that_leaves_out_first_spaces_have_their_spaces(writer, monkeypatch):
+    """As those of Llama 2 do: what a token says depends on whether another is before it."""
+    words = {3: "▁Hello", 4: "▁world", 5: "▁again"}
+
+    class Pieces:
+        def encode_part(self, text):
+            return [3] * len(text.split())
+
+        def decode(self, ids):
+            return "".join(words[number] for number in ids).replace("▁", " ").removeprefix(" ")
+
+    monkeypatch.setattr(writer, "tokenizer", Pieces())
+    assert "".join(writer._pieces("", iter([3, 4, 5]))) == "Hello world again"
+    assert "".join(writer._pieces("Hello", iter([4, 5]))) == " world again"
+
+
 @torch.no_grad()
 def test_a_text_longer_than_the_block_slides_out_of_sight(writer):
     room = writer.model.config.max_positions

@@ -6,9 +6,11 @@ regard.panels.run = (name) => {
   const update = async () => {
     if (!curves.isConnected && events.length) return; // somebody went elsewhere
     try {
-      const after = events.length ? events[events.length - 1].step : -1;
-      const found = await regard.askJson(`/api/runs/${encodeURIComponent(name)}?after=${after}`);
-      events.push(...found.events);
+      // What is logged of a step may come one after another: its loss, and after a while its scores.
+      const newest = events.length ? events[events.length - 1].step : 0;
+      const known = new Set(events.filter((event) => event.step === newest).map((event) => JSON.stringify(event)));
+      const found = await regard.askJson(`/api/runs/${encodeURIComponent(name)}?after=${newest - 1}`);
+      events.push(...found.events.filter((event) => !known.has(JSON.stringify(event))));
       const named = events.map((event) => ("rate" in event || !("loss" in event) ? event : { ...event, loss: undefined, "held-out loss": event.loss }));
       const scores = [...new Set(named.flatMap((event) => Object.keys(event)))].filter((key) =>
         !["step", "seconds", "rate", "skipped", "pieces"].includes(key));
