@@ -5,8 +5,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 import regard
+from regard.config import RunConfig
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,3 +43,19 @@ def test_make_targets_in_the_readme_are_real():
     for target in set(re.findall(r"^make (\w+)", README, re.M)):
         done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+def test_all_settings_are_told_with_their_defaults():
+    told = (ROOT / "docs" / "settings.md").read_text()
+    rows = {name: value.strip() for name, value in re.findall(r"^\| `([\w.]+)` \| ([^|]*)\|", told, re.M)}
+    expected = {}
+    for name, field in RunConfig.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            expected |= {f"{name}.{key}": shown(one.default) for key, one in type(field.default).model_fields.items()}
+        elif name != "task":
+            expected[name] = shown(field.default)
+    assert rows == expected
+
+
+def shown(value):
+    return "" if value is None else ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 def sinusoids(places: Tensor, width: int) -> Tensor:
     """The paper's waves (section 3.5): sine in the first half of the vector, cosine in the second.
 
-    places (T,), on a device that has doubles -> (T, D). The order of the halves is Marian's; the paper interleaves them.
+    places (T,), where there are doubles -> (T, D). The order of the halves is Marian's; the paper interleaves them.
     """
     rates = 10_000 ** -(torch.arange(0, width, 2, dtype=torch.float64, device=places.device) / width)  # (D/2,)
     angles = places.double()[:, None] * rates  # (T, D/2)
