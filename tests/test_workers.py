@@ -143,6 +143,7 @@ def test_torchrun_on_two_machines_makes_bit_for_bit_the_same(tmp_path, pairs, al
         started.append(subprocess.Popen([*launch, *map(str, words)], stderr=subprocess.PIPE, text=True, env=env))
     said = [process.communicate(timeout=240)[1] for process in started]
     assert [process.returncode for process in started] == [0, 0], said
+    assert "The model is in" in said[0] and "The model is in" not in said[1]
     assert_same(state(to), state(alone))
 
 

@@ -19,10 +19,10 @@ from regard.trainer.stop import Stopper
 MOST_SHOWN, LEAST_SHOWN = 4, 0.05  # sentences of a hop, and how much it must have looked at them
 
 
-def watch(task: str, *, to: Path, **options: Any) -> Finished:
+def watch(task: str, *, to: Path, is_quiet: bool = False, **options: Any) -> Finished:
     """Trains and shows it; Ctrl-C and SIGTERM save first."""
     stopper = Stopper()
-    report = Report(Console(stderr=True, highlight=False))
+    report = Report(Console(stderr=True, highlight=False, quiet=is_quiet))
     with stopper.listening():
         try:
             for event in training(task, to=to, stopper=stopper, **options):

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -66,9 +67,10 @@ def _watch(task: str, to: Path, run: dict[str, Any], checked: PairFiles | list[P
     from regard.cli.check import say_what_hurts
     from regard.cli.report import watch
 
-    if run["fresh"] or not (to / "run").exists():
+    is_first = os.environ.get("RANK", "0") == "0"  # of several processes, the first one speaks
+    if is_first and (run["fresh"] or not (to / "run").exists()):
         say_what_hurts(*((checked, []) if isinstance(checked, PairFiles) else (None, checked)))
-    watch(task, to=to, **run, **files)
+    watch(task, to=to, is_quiet=not is_first, **run, **files)
 
 
 @train_app.command("translate")

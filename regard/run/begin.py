@@ -13,6 +13,7 @@ from regard.interop.tokenizers import read_tokenizer
 from regard.run.beginning import START, Beginning
 from regard.run.record import RECORD, TOKENS, clear, write_record
 from regard.tasks.task import Check, Corpus, Encoded, Task
+from regard.tasks.texts import named
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
 
@@ -98,7 +99,8 @@ def _begin_new(
     check()
     if not beginning:
         config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
-    encoded = family.encode(corpus.train, tokenizer, config, check)
+    with named(map(Path, corpus.files.values())):
+        encoded = family.encode(corpus.train, tokenizer, config, check)
     clear(run)  # only now that a new run can begin
     for name, content in tokenizer.files().items():
         write_whole(run / name, content)
