@@ -81,9 +81,12 @@ class FastTranslator:
         shares = BATCHES_PER_WORKER * self.layouts["bulk"].workers
         return min(most, max(least, search.beams * sum(map(len, sources)) // shares))
 
-    def share(self, workers: int, patience: int = 0) -> None:
-        """Opens one worker for each of several callers; patient ones leave the cores to whoever has less patience."""
-        self.layouts = {"bulk": Layout(workers, 1), "single": Layout(workers, 1)}
+    def share(self, workers: int | None = None, patience: int = 0) -> int:
+        """Opens one worker for each of several callers, as many as were found best if it is not said; each with the
+        threads that were found best. Patient ones leave the cores to whoever has less patience. How many there are.
+        """
+        layout = Layout(workers or self.layouts["bulk"].workers, self.layouts["bulk"].threads)
+        self.layouts = {"bulk": layout, "single": layout}
 
         def open_workers() -> None:
             step_back(patience)  # what begins in this thread inherits it
@@ -92,6 +95,7 @@ class FastTranslator:
         thread = threading.Thread(target=open_workers)
         thread.start()
         thread.join()
+        return layout.workers
 
     def measure(self) -> Layouts:
         """The fastest layouts for this model on this machine, by trial."""

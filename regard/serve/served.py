@@ -10,7 +10,6 @@ from typing import Any
 
 from regard.errors import ConfigError
 from regard.folder import ABOUT, RUN, ModelFolder
-from regard.machine import count_cores
 from regard.run import load
 from regard.serve.limits import Limits, RequestError
 from regard.serve.owner import Owner
@@ -31,10 +30,8 @@ class Served:
         self._looking = threading.Lock()  # one at a time: whoever looks inside changes the network for a moment
         lanes, self._quick = 1, self.opened
         if self.task == "translate" and self.opened.engine == "ctranslate2":
-            lanes = count_cores() + 1
             self._quick = load(folder)  # with a worker of its own, which those of documents step back for
-            self._quick.share(1, PATIENCE_QUICK)
-            self.opened.share(count_cores(), PATIENCE_SLOW)
+            lanes = self._quick.share(1, PATIENCE_QUICK) + self.opened.share(patience=PATIENCE_SLOW)
         self.owner = Owner(name, self._run, lanes, limits, batches=self.task == "translate")
 
     @property

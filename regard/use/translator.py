@@ -196,12 +196,11 @@ class Translator(Trained):
         refuse_below_one(beam=beam)
         return look_at_pair(self, text, target, Search(beam), why)
 
-    def share(self, workers: int, patience: int = 0) -> None:
-        """From now on so many threads may translate at the same time, each with a worker of its own; patient ones leave
-        the cores to whoever else wants them.
+    def share(self, workers: int | None = None, patience: int = 0) -> int:
+        """From now on several threads may translate at the same time, each with a worker of its own: so many, or as
+        many as were found best. Patient ones leave the cores to whoever else wants them. How many there are.
         """
-        if self._fast is not None:
-            self._fast.share(workers, patience)
+        return 1 if self._fast is None else self._fast.share(workers, patience)
 
     def run(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> list[list[Hypothesis]]:
         """What the engine finds for sources as ids."""
