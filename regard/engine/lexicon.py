@@ -15,6 +15,7 @@ from regard.data.tokens import EncodedPairs
 from regard.look.chances import UNKNOWN
 
 ROUNDS = 5  # of counting; after so many the order of the likely ones no longer changes much
+PART = 2000  # pairs of sentences whose links are made at a time
 MOST_LINKS = 8_000_000  # pairs of tokens that are counted; of a larger text, pairs of sentences are taken at intervals
 
 
@@ -63,10 +64,27 @@ def learn_lexicon(pairs: EncodedPairs, vocab_size: int) -> Lexicon:
     """Counts which tokens stand together, again and again, each time by what the last count made likely."""
     links = int((pairs.sources.lengths * pairs.targets.lengths).sum())
     rows = torch.arange(0, len(pairs), max(1, -(-links // MOST_LINKS)))  # (R,)
-    sources, targets, steps, places = _links(pairs, rows)  # (L,) each
-    keys, where = torch.unique(sources * vocab_size + targets, return_inverse=True)  # (N,), (L,)
+    keys, where, steps, places = _links(pairs, rows, vocab_size)
     forward = _count(where, steps, keys // vocab_size)  # (N,)
     return Lexicon(vocab_size, keys, forward, _count(where, places, keys % vocab_size))
+
+
+def _links(pairs: EncodedPairs, rows: Tensor, vocab_size: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Every source token with every target token of its pair: the entries (N,), and of each link (L,) its entry, and
+    which target and which source token of the text it is. In parts and in few bytes: these are the largest things that
+    a training holds.
+    """
+    keys, steps, places, said = [], [], [], 0
+    for part in rows.split(PART):
+        sources, targets, mine, their = _links_of(pairs, part)
+        keys.append(sources * vocab_size + targets)
+        steps.append((mine + said).int())
+        places.append(their.int())
+        said += int(pairs.targets.lengths[part].sum())
+    every = torch.cat(keys)  # (L,)
+    keys.clear()
+    known, where = torch.unique(every, return_inverse=True)  # (N,), (L,)
+    return known, where.int(), torch.cat(steps), torch.cat(places)
 
 
 def _count(where: Tensor, said: Tensor, givers: Tensor) -> Tensor:
@@ -84,7 +102,7 @@ def _count(where: Tensor, said: Tensor, givers: Tensor) -> Tensor:
     return chances
 
 
-def _links(pairs: EncodedPairs, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _links_of(pairs: EncodedPairs, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Every source token with every target token of its pair: (L,) sources, targets, and which target token of the
     text it is, and which source token."""
     source_starts, source_sizes = pairs.sources.starts[rows], pairs.sources.lengths[rows]  # (R,) each
