@@ -61,4 +61,5 @@ def step_back(steps: int) -> None:
     """From now on this thread, and those it begins, leave the cores to others that want them, where the system can."""
     if sys.platform == "linux":  # elsewhere a priority is of the whole process
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), steps)
+            mine = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, mine, os.getpriority(os.PRIO_PROCESS, mine) + steps)
