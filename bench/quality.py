@@ -42,6 +42,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "ten minutes en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {"stop": {"minutes": 10}}},
     "lowercased en-de": lowercased(),
     "lowercased en-de agreement": lowercased(train={"agreement": 5.0}),
+    "lowercased en-de dropout-0.3": lowercased(model={"dropout": 0.3}),
     "lowercased en-de pre-norm": lowercased(model={"norm": "pre"}),
     "lowercased en-de pre-norm dropout-0.3": lowercased(model={"norm": "pre", "dropout": 0.3}),
     # Goes on from the first with a strong rein: what it has learned by heart costs it on new text.

@@ -5,7 +5,6 @@ source token that was looked at, by the chances of a lexicon (its usual likeliho
 both trusted as they are when words are aligned).
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,13 +18,14 @@ from regard.look.record import record_attention
 from regard.model.transformer import EncoderDecoder
 
 PAIRS = 200  # held-out pairs that are looked at
+CLEARLY = 0.05  # nats a token that a head must cost to be left out: many eyes err less than what judges them
 
 
 @torch.inference_mode()
 def choose_heads(
     model: EncoderDecoder, pairs: Sequence[tuple[list[int], list[int]]], lexicon: Lexicon
 ) -> dict[str, Any]:
-    """The layer and its heads, both from 0, best first; and whether the step after a token tells, or its own.
+    """The layer and its heads, both from 0; and whether the step after a token tells, or its own.
 
     pairs: ids of sources and targets, each with its end.
     """
@@ -43,24 +43,25 @@ def choose_heads(
     for layer in range(layers):
         for is_after in (True, False):
             rows = [seen[:, 1:] if is_after else seen[:, :-1] for seen in maps[layer]]  # (H, T - 1, S - 1) each
-            likelihood, chosen = _choose(rows, chances, heads)
+            likelihood, chosen = keep_telling(rows, chances, heads)
             best = max(best, (likelihood, layer, chosen, is_after), key=lambda one: one[0])
     return {"layer": best[1], "heads": best[2], "is_after": best[3], "likelihood": round(best[0], 4)}
 
 
-def _choose(rows: list[Tensor], chances: list[Tensor], heads: int) -> tuple[float, list[int]]:
-    """Heads that are best together: one after another joins, as long as that helps."""
-    best, chosen = -math.inf, list[int]()
-    while len(chosen) < heads:
+def keep_telling(rows: list[Tensor], chances: list[Tensor], heads: int) -> tuple[float, list[int]]:
+    """All heads but those that are worse than none: one after another leaves, as long as that helps clearly."""
+    chosen = list(range(heads))
+    best = _likelihood(rows, chances)
+    while len(chosen) > 1:
         tried = {
-            head: _likelihood([seen[[*chosen, head]] for seen in rows], chances)
-            for head in range(heads)
-            if head not in chosen
+            head: _likelihood([seen[[one for one in chosen if one != head]] for seen in rows], chances)
+            for head in chosen
         }
         head = max(tried, key=tried.__getitem__)
-        if tried[head] <= best:
+        if tried[head] <= best + CLEARLY:
             break
-        best, chosen = tried[head], [*chosen, head]
+        best = tried[head]
+        chosen.remove(head)
     return best, chosen
 
 

@@ -64,4 +64,4 @@ def _bleu(tokenize: str):  # type: ignore[no-untyped-def]
     known = sorted(_TOKENIZERS)
     if tokenize not in known:
         raise ConfigError(f"tokenize={tokenize} is not one of sacrebleu's tokenizers; choose from {', '.join(known)}")
-    return BLEU(tokenize=tokenize)
+    return BLEU(tokenize=tokenize, force=True)  # else it warns at every validation of text that is tokenised

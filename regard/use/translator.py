@@ -106,6 +106,8 @@ class Translator(Trained):
         `translate_windows`.
         """
         refuse_below_one(window=window)
+        if isinstance(texts, str):  # which would be taken for its letters
+            raise ConfigError("translate_all is for several texts and got a single one; use translate, or give a list")
         lines = iter(texts)
         return self.translate_windows(iter(lambda: list(islice(lines, window)), []), **options)
 
@@ -266,6 +268,8 @@ class Translator(Trained):
         """How many parts each line has, the parts, and their ids. A line longer than any the model has seen in training
         is split; a blank one has no part.
         """
+        if odd := [line for line in lines if not isinstance(line, str)]:
+            raise ConfigError(f"{odd[0]!r:.60} is not a text; translate takes one, and translate_all takes several")
         texts = [line.strip() for line in lines]
         encoded = self.tokenizer.encode_all(texts)
         counts, flat, sources = [], [], []

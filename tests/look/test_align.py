@@ -14,7 +14,7 @@ from regard.engine.lexicon import learn_lexicon
 from regard.interop.ctranslate2 import _bring_forward
 from regard.look.align import Agreement, align_words, read_pharaoh, symmetrise, to_pharaoh, words_of
 from regard.look.chances import FILE, Chances
-from regard.look.heads import choose_heads
+from regard.look.heads import choose_heads, keep_telling
 from regard.model.transformer import EncoderDecoder
 
 
@@ -136,8 +136,17 @@ def test_the_chosen_heads_make_the_target_likeliest(translator, pairs):
     _bring_forward(weights, f"decoder.blocks.{chosen['layer']}.cross_attention.", order, 4)
     other.load_state_dict(weights)
     again = choose_heads(other, examples, lexicon)
-    assert [order[head] for head in again["heads"]] == chosen["heads"] and again["layer"] == chosen["layer"]
+    assert sorted(order[head] for head in again["heads"]) == chosen["heads"] and again["layer"] == chosen["layer"]
     assert again["is_after"] == chosen["is_after"]
+
+
+def test_a_head_that_looks_elsewhere_is_left_out_and_those_that_differ_little_stay():
+    right, wrong = torch.eye(5) * 0.9 + 0.02, torch.eye(5).roll(2, 1) * 0.9 + 0.02
+    chances = [torch.eye(5) * 0.99 + 0.002]
+    likelihood, chosen = keep_telling([torch.stack([right, wrong, right * 0.98])], chances, 3)
+    assert chosen == [0, 2]
+    alone, both = (keep_telling([torch.stack(maps)], chances, len(maps))[0] for maps in ([right], [right, wrong]))
+    assert alone == pytest.approx(both) and likelihood == pytest.approx(alone, abs=0.01)
 
 
 def test_a_lexicon_is_kept_and_read_without_torch(translator, folder):

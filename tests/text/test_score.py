@@ -33,3 +33,9 @@ def test_a_system_is_no_better_than_itself_but_better_than_noise():
     comparison = compare_translations(references, noise, references)
     assert comparison.bleu == pytest.approx(100) and comparison.other_bleu < 50
     assert comparison.p_value < 0.01
+
+
+def test_text_that_is_tokenised_is_scored_without_a_word_about_it(caplog):
+    lines = [f"line {number} ends in a period of its own ." for number in range(200)]
+    assert score_translations(lines, lines).bleu == pytest.approx(100)
+    assert not caplog.records

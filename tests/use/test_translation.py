@@ -1,7 +1,8 @@
-"""A line that was translated in parts is one translation, whose links are between words that are there."""
+"""One text or several; and a line that was translated in parts, whose links are between words that are there."""
 
 import pytest
 
+from regard.errors import ConfigError
 from regard.use.translation import Translation, join
 
 PARTS = [("eins zwei", [" one", " two"]), ("drei", [" three"]), ("vier fünf", [" four", " five"])]
@@ -18,3 +19,13 @@ def test_links_of_joined_parts_are_between_words_of_the_whole(language, last):
     for part, (source, target) in zip(["one", "two", "three", "four", "five"], whole.alignment, strict=True):
         said = {"one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf"}[part]
         assert whole.source_words[source] == part and said in whole.words[target]
+
+
+@pytest.mark.parametrize("ask", [
+    lambda translator: list(translator.translate_all("The dog sleeps.")),  # a text alone would be taken for its letters
+    lambda translator: translator.translate(["The dog sleeps."]),
+    lambda translator: translator(["The dog sleeps.", None]),
+])  # fmt: skip
+def test_what_is_not_a_text_or_not_several_is_refused_with_the_way_to_ask(translator, ask):
+    with pytest.raises(ConfigError, match=r"translate_all .*several"):
+        ask(translator)
