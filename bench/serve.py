@@ -29,6 +29,7 @@ from fuzz import CANARY, fuzz, schema
 from measure import arguments, machine
 
 CLIENTS, SENTENCES = 32, 50
+RESTED = 3.0  # seconds after which memory that is free was given back
 
 
 def main() -> None:
@@ -137,16 +138,20 @@ def waiting(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
 
 
 def overload(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
-    """First what it can do, then ten times as much for a while. Memory is compared with that after the first tenth."""
+    """First what it can do, then ten times as much for a while. Memory is compared at rest, before and after; and while
+    it is loaded, with that after the first tenth.
+    """
     server = Server([model], "--queue", "20000")
     offers = Offers(server, lines)
     try:
         pace = offers.pace()  # sentences a second
         usual = statistics.median(latencies(server, lines[:10], beam=1))
+        time.sleep(RESTED)
         start = server.memory_mb()
         offers.keep_up(10 * pace, given.seconds / 10)
         warm = server.memory_mb()
         offers.keep_up(10 * pace, 0.9 * given.seconds)
+        loaded = server.memory_mb()
         stopped = time.perf_counter()
         while latencies(server, lines[:1], beam=1)[0] > 2 * usual:
             pass
@@ -154,6 +159,7 @@ def overload(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
         offers.wait()
         drained = time.perf_counter() - stopped
         again = offers.pace()
+        time.sleep(RESTED)
         end = server.memory_mb()
     finally:
         code = server.stop()
@@ -163,8 +169,9 @@ def overload(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
         "lost_or_failed": offers.counts["lost"] + offers.counts["other"],
         "refusal_ms_p50": round(1000 * refusals[len(refusals) // 2], 1),
         "refusal_ms_p99": round(1000 * refusals[int(0.99 * len(refusals))], 1),
-        "memory_growth_percent": round(100 * (end / warm - 1), 1),
-        "memory_growth_percent_from_idle": round(100 * (end / start - 1), 1),
+        "memory_mb": round(start), "memory_growth_percent": round(100 * (end / start - 1), 1),
+        "memory_growth_percent_while_loaded": round(100 * (loaded / warm - 1), 1),
+        "memory_percent_over_rest_while_loaded": round(100 * (loaded / start - 1), 1),
         "a_sentence_is_quick_again_after_seconds": round(quick_again, 2), "drained_after_seconds": round(drained, 2),
         "speed_after_over_before": round(again / pace, 2), "exit": code,
     }  # fmt: skip

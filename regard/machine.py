@@ -57,6 +57,12 @@ def keep_memory() -> None:
                 library.mallopt(parameter, 2**30)
 
 
+def give_back_memory() -> None:
+    """Memory that was used and is free again goes back to the system. Where there is no glibc, nothing happens."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def step_back(steps: int) -> None:
     """From now on this thread, and those it begins, leave the cores to others that want them, where the system can."""
     if sys.platform == "linux":  # elsewhere a priority is of the whole process

@@ -67,7 +67,7 @@ def make_app(gallery: Gallery, hosts: set[str], api_key: str | None = None) -> F
         return _page_file(name)
 
     for router in (make_libre(gallery, api_key is not None), make_openai(gallery), make_own(gallery)):
-        app.include_router(router)
+        app.router.routes.extend(router.routes)
     _tell_errors(app)
     app.add_middleware(Guard, gallery=gallery, metrics=metrics, hosts=hosts, api_key=api_key)
     return app
@@ -134,7 +134,7 @@ def serve(
     sys.setswitchinterval(SWITCH)
     app = make_app(gallery, LOOPBACK | {name.lower() for name in (host, *names)}, api_key)
     config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
+        app, host=host, port=port, log_level="warning", access_log=False, server_header=False, proxy_headers=False,
         timeout_graceful_shutdown=int(gallery.limits.seconds) + 5, limit_concurrency=AT_ONCE,
     )  # fmt: skip
     server = Server(config)

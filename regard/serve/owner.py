@@ -15,11 +15,13 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from regard.machine import give_back_memory
 from regard.serve.limits import Limits, RequestError
 
 QUICK_ITEMS, QUICK_TOKENS = 4, 256  # a request up to this size is a quick one
 BATCH_TOKENS = 1024  # that a lane takes at a time, divided by what each costs
 GATHER = 0.004  # seconds
+REST = 1.0  # seconds without work, after which the memory of batches goes back to the system
 PATIENCE = 0.5  # of the time an answer is waited for, that the queue may take to be done
 UNTRIED = 32 * BATCH_TOKENS  # tokens that may wait where it is not known yet how fast the model is
 SPARE = 0.1  # of the queue, kept for quick requests: documents that fill it do not keep people out
@@ -73,12 +75,14 @@ class Owner:
         self.name, self._run, self._limits, self._batches = name, run, limits, batches
         self._quick: deque[Work] = deque()
         self._slow: deque[Work] = deque()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._first, self._others = (threading.Condition(self._lock) for _ in range(2))  # where its lanes wait for work
         self._is_closed = False
         self._tokens = 0  # that wait or are being computed
         self._load = 0  # the same, each as many times as it is computed
         self._pace: float | None = None  # of that a lane does in a second, as seen of late
         self.batches = self.items = 0  # that were run
+        self._is_warm = False  # whether it holds what the last batches needed
         self._running = 0  # lanes that compute, but for that of quick work
         self._threads = [
             threading.Thread(target=self._work, args=(number == 0 and lanes > 1,), daemon=True, name=f"{name} {number}")
@@ -122,14 +126,19 @@ class Owner:
         work = Work(items, sizes, options, cost, time.monotonic() + self._limits.seconds, answered)
         work.results, work.left = [None] * len(items), len(items)
         total = sum(sizes)
-        with self._changed:
+        with self._lock:
             if self._is_closed:
                 raise RequestError(503, "the server is shutting down", 1.0)
             self.check_room(len(items), total, cost)
             self._tokens += total
             self._load += total * cost
-            (self._quick if work.is_quick else self._slow).append(work)
-            self._changed.notify_all()
+            if work.is_quick:
+                self._quick.append(work)
+                self._first.notify()
+            else:
+                self._slow.append(work)
+            if not work.is_quick or self._may_help:
+                self._others.notify()
         return work
 
     def check_room(self, items: int, tokens: int, cost: int) -> None:
@@ -151,13 +160,13 @@ class Owner:
 
     def close(self) -> None:
         """No more is taken; what was taken is answered."""
-        with self._changed:
+        with self._lock:
             self._is_closed = True
-            self._changed.notify_all()
+            self._wake_all()
 
     def _forget(self, work: Work) -> None:
         """Frees the room of what was not begun."""
-        with self._changed:
+        with self._lock:
             if not work.is_gone:
                 work.is_gone = True
                 self._tokens -= work.waiting_tokens
@@ -171,26 +180,52 @@ class Owner:
         while True:
             if shared > 2:
                 time.sleep(GATHER)  # whoever was just answered is about to ask again: they may share a batch
-            with self._changed:
-                while not (batch := self._take(only_quick)):
-                    if self._is_closed and not self._quick and not self._slow:
-                        return
-                    self._changed.wait()
-                self._running += not only_quick
+            batch = self._wait(only_quick)
+            if batch is None:
+                return
+            if not batch:
+                give_back_memory()
+                continue
             shared = len({id(work) for work, _ in batch})
             self._answer(batch, only_quick)
-            with self._changed:
+            with self._lock:
                 self._running -= not only_quick
-                self._changed.notify_all()
+
+    def _wait(self, only_quick: bool) -> list[tuple[Work, int]] | None:
+        """Items for one batch, as soon as there are some; none, once, after a rest; None when it is over."""
+        mine = self._first if only_quick else self._others
+        with self._lock:
+            while not (batch := self._take(only_quick)):
+                if self._is_closed and not self._quick and not self._slow:
+                    self._wake_all()
+                    return None
+                was_woken = mine.wait(REST if self._is_warm else None)
+                if not was_woken and self._is_warm and not self._tokens:
+                    self._is_warm = False
+                    return []
+            self._running += not only_quick
+            self._is_warm = True
+            if self._slow:
+                self._others.notify()  # there is more than one lane took
+            return batch
+
+    @property
+    def _may_help(self) -> bool:
+        """Whether a lane of documents may take quick work: more lanes than cores at the same thing, the first one's
+        included, only make batches smaller.
+        """
+        return len(self._threads) == 1 or self._running < len(self._threads) - 2
+
+    def _wake_all(self) -> None:
+        self._first.notify_all()
+        self._others.notify_all()
 
     def _take(self, only_quick: bool) -> list[tuple[Work, int]]:
         """Items for one batch: from the oldest work and from all that can share with it."""
         queue = self._quick if only_quick or not self._slow else self._slow
         if len(self._threads) == 1 and self._quick and self._slow:  # nobody else does the quick ones: who came first
             queue = min(self._quick, self._slow, key=lambda waiting: waiting[0].deadline)
-        if not only_quick and queue is self._quick and 0 <= len(self._threads) - 2 <= self._running:
-            return []  # more lanes than cores at the same thing, the first one's included, only make batches smaller
-        if not queue:
+        if not queue or (not only_quick and queue is self._quick and not self._may_help):
             return []
         first = queue[0]
         room = max(1, BATCH_TOKENS // first.cost)
@@ -220,7 +255,7 @@ class Owner:
             except BaseException as trouble:
                 problem = trouble
         tokens = sum(work.sizes[index] for work, index in batch)
-        with self._changed:
+        with self._lock:
             self._tokens -= tokens
             self._load -= sum(work.sizes[index] * work.cost for work, index in batch)
             self.batches += 1

@@ -1,13 +1,15 @@
 """The owner of a model: who is taken, who is refused, and who waits for whom."""
 
 import asyncio
+import platform
 import threading
 import time
 
 import pytest
 
+from regard.machine import held_memory
 from regard.serve.limits import Limits, RequestError
-from regard.serve.owner import Owner
+from regard.serve.owner import REST, Owner
 
 
 def test_documents_that_fill_the_queue_do_not_keep_a_sentence_out():
@@ -53,6 +55,27 @@ def test_a_slow_model_takes_no_more_than_it_can_answer_in_time():
     found = asyncio.run(ask())
     refused = [one for one in found if isinstance(one, RequestError)]
     assert {one.status for one in refused} == {429} and 1 <= len(found) - len(refused) < 20
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is asked to give memory back")
+def test_what_a_batch_took_goes_back_to_the_system_after_a_rest():
+    kept, held = [], []
+
+    def run(items, options, by_quick, is_wanted):
+        blocks = [bytearray(b"x") * 60_000 for _ in range(3000)]
+        kept.append(blocks.pop())  # at the end of the heap: what is below it is free, and is not given back by itself
+        blocks.clear()
+        held.append(held_memory())
+        return items
+
+    async def ask() -> None:
+        owner = Owner("x", run, 2, Limits(), batches=True)
+        assert await owner.ask(["a"], [1], "a") == ["a"]
+        await asyncio.sleep(3 * REST)
+        owner.close()
+
+    asyncio.run(ask())
+    assert held[0] - held_memory() > 100e6
 
 
 def test_with_one_lane_a_sentence_does_not_wait_for_documents_that_came_later():
