@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -39,14 +40,16 @@ class FlatDecoder:
     def advance(self, last: Tensor, cache: KeyValueCache) -> Tensor:
         """The newest token of each row, last (B,) -> hidden (B, D); the cache then holds it too."""
         x = self._positions(self._embedding(last)[:, None], cache.length)[:, 0]  # (B, D)
+        whole = x.shape
+        x = x.squeeze(0)  # one row alone is a vector: its products are cheaper
         for block, layer in zip(self._blocks, cache.layers, strict=True):
             x = block(x, layer, cache.length, cache.may_attend)
         cache.length += 1
-        return x if self._norm is None else self._norm(x)
+        return (x if self._norm is None else self._norm(x)).view(whole)
 
 
 def _flat_block(block: Block) -> Callable[[Tensor, LayerCache, int, Tensor | None], Tensor]:
-    """A block as one function of x (B, D), its cache, the place of x, and which places of the memory are real."""
+    """A block as one function of x (B, D) or (D,), its cache, the place of x, and what of the memory is real."""
     looking, reading, feed = block.self_attention, block.cross_attention, block.feed_forward
     assert reading is not None and block.cross_residual is not None, "a translator's decoder reads a memory"
     heads = looking.heads
@@ -58,27 +61,30 @@ def _flat_block(block: Block) -> Callable[[Tensor, LayerCache, int, Tensor | Non
     before_feed, after_feed = _flat_residual(block.feed_residual)
 
     def advance(x: Tensor, cache: LayerCache, place: int, may_attend: Tensor | None) -> Tensor:
-        rows = len(x)
+        rows = len(cache.key)
         given = before_self(x)
         cache.key[:, :, place] = key(given).view(rows, heads, -1)  # (B, H, K)
         cache.value[:, :, place] = value(given).view(rows, heads, -1)
         asked = query(given).view(rows, heads, 1, -1)  # (B, H, 1, K)
         seen = attend(asked, cache.key[:, :, : place + 1], cache.value[:, :, : place + 1], None)  # (B, H, 1, K)
-        x = after_self(x, output(seen.reshape(rows, -1)))  # (B, D)
+        x = after_self(x, output(seen.reshape(x.shape)))  # (B, D) or (D,)
 
         assert cache.memory_key is not None and cache.memory_value is not None
         sources = len(cache.memory_key)  # rows of one source look together
         asked = memory_query(before_memory(x)).view(sources, rows // sources, heads, -1).transpose(1, 2)
         seen = attend(asked, cache.memory_key, cache.memory_value, may_attend)  # (M, H, B / M, K)
-        x = after_memory(x, memory_output(seen.transpose(1, 2).reshape(rows, -1)))  # (B, D)
+        x = after_memory(x, memory_output(seen.transpose(1, 2).reshape(x.shape)))  # (B, D) or (D,)
         return after_feed(x, fall(activation(rise(before_feed(x)))))
 
     return advance
 
 
 def _flat_linear(linear: nn.Linear) -> Callable[[Tensor], Tensor]:
-    weight, bias, product = linear.weight, linear.bias, F.linear
-    return lambda x: product(x, weight, bias)
+    weight, product, of_vector = linear.weight, F.linear, torch.addmv
+    bias: Tensor | None = linear.bias
+    if bias is None:
+        return lambda x: product(x, weight)
+    return lambda x: of_vector(bias, weight, x) if x.ndim == 1 else product(x, weight, bias)
 
 
 def _flat_norm(norm: nn.Module) -> Callable[[Tensor], Tensor]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from regard.generate.found import Hypothesis
@@ -48,10 +49,10 @@ def greedy(
     last = start
     while rows:
         logits = step(last)  # (B, V)
-        top, best = logits.max(dim=-1)  # (B,), (B,)
-        log_probs = top - logits.logsumexp(dim=-1) if with_scores else torch.full_like(top, math.nan)  # (B,)
-        for row, token, log_prob in zip(rows, best.tolist(), log_probs.tolist(), strict=True):
-            scores[row] += log_prob
+        best = logits.argmax(dim=-1)  # (B,)
+        losses = F.cross_entropy(logits, best, reduction="none").tolist() if with_scores else [math.nan] * len(rows)
+        for row, token, loss in zip(rows, best.tolist(), losses, strict=True):
+            scores[row] -= loss
             is_finished[row] = token == end_id
             if not is_finished[row]:
                 ids[row].append(token)
