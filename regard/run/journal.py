@@ -4,6 +4,8 @@ become and what the model looks at in them (film.jsonl), to be watched while it 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,15 +55,23 @@ class Journal:
 
 def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """The lines of such a file that are whole, and what they say."""
-    found = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    return list(_newest_first(path))[::-1]
+
+
+def read_after(path: Path, step: int) -> list[dict[str, Any]]:
+    """What such a file says of later steps; older lines are not looked at."""
+    newer = takewhile(lambda entry: entry["step"] > step, (entry for _, entry in _newest_first(path)))
+    return list(newer)[::-1]
+
+
+def _newest_first(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for line in reversed(path.read_text(encoding="utf-8", errors="replace").splitlines()):
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
             continue  # cut short by a crash, or being written
         if isinstance(entry, dict) and isinstance(entry.get("step"), int):
-            found.append((line, entry))
-    return found
+            yield line, entry
 
 
 def _append(path: Path, entry: dict[str, Any]) -> None:

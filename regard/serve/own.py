@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from regard.run.journal import FILM, METRICS, read_entries
+from regard.run.journal import FILM, METRICS, read_after
 from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
@@ -142,7 +142,7 @@ def read_run(folder: Path, after: int) -> dict[str, Any]:
 
 
 def _entries_after(path: Path, after: int) -> list[dict[str, Any]]:
-    return [entry for _, entry in read_entries(path) if entry["step"] > after] if path.is_file() else []
+    return read_after(path, after) if path.is_file() else []
 
 
 def _told(one: Translation) -> dict[str, Any]:
