@@ -13,7 +13,6 @@ from functools import lru_cache
 Links = list[tuple[int, int]]  # (word of the source, word of the target), both from 0
 Map = Sequence[Sequence[float]]
 
-TRUST = 0.5  # power of a lexicon's chances: words alone, without their order, are to be trusted by half
 FLOOR = 0.1  # added to every look: a decoder that knows its next word may not look for it at all
 UNLIKE = 1e-3  # how likely a word becomes a mark such as a comma, or a mark a word
 FAINT = 0.1  # a source word that no target word looked at most is linked to the one that looked so much at least
@@ -69,7 +68,7 @@ def believe(looks: Map, chances: Map, sources: Sequence[bool], targets: Sequence
     anything. sources, targets: whether each token has letters."""
     return [
         [
-            (look + FLOOR) * chance**TRUST * (1.0 if is_word == is_mine else UNLIKE)
+            (look + FLOOR) * chance * (1.0 if is_word == is_mine else UNLIKE)
             for look, chance, is_word in zip(row, likely, sources, strict=False)
         ]
         for row, likely, is_mine in zip(looks, chances, targets, strict=False)

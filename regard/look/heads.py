@@ -1,8 +1,7 @@
 """Chooses the moment, the layer and the heads of a translator that tell best where a token was read from.
 
 Needs no gold: on held-out pairs, a choice is as good as it makes the target likely, if each of its tokens comes from a
-source token that was looked at, by the chances of a lexicon (its usual likelihood, with attention as the prior, and
-both trusted as they are when words are aligned).
+source token that was looked at, by the chances of a lexicon (its usual likelihood, with attention as the prior).
 """
 
 from collections.abc import Sequence
@@ -11,9 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.engine.lexicon import Lexicon
-from regard.look.align import FLOOR, TRUST
-from regard.look.chances import UNKNOWN
+from regard.look.align import FLOOR
+from regard.look.chances import Chances
 from regard.look.record import record_attention
 from regard.model.transformer import EncoderDecoder
 
@@ -23,7 +21,7 @@ CLEARLY = 0.05  # nats a token that a head must cost to be left out: many eyes e
 
 @torch.inference_mode()
 def choose_heads(
-    model: EncoderDecoder, pairs: Sequence[tuple[list[int], list[int]]], lexicon: Lexicon
+    model: EncoderDecoder, pairs: Sequence[tuple[list[int], list[int]]], lexicon: Chances
 ) -> dict[str, Any]:
     """The layer and its heads, both from 0; and whether the step after a token tells, or its own.
 
@@ -38,7 +36,7 @@ def choose_heads(
             model(torch.tensor([source]), torch.tensor([[model.pad_id, *target[:-1]]]))
         for layer in range(layers):
             maps[layer].append(recorded[f"decoder.blocks.{layer}.cross_attention"][0][0, :, :, :-1])
-        chances.append(lexicon.look_up(torch.tensor(source[:-1]), torch.tensor(target[:-1])).clamp(min=UNKNOWN))
+        chances.append(torch.from_numpy(lexicon.of(source[:-1], target[:-1])))  # (T - 1, S - 1)
     best: tuple[float, int, list[int], bool] = (-1e9, 0, [0], True)
     for layer in range(layers):
         for is_after in (True, False):
@@ -74,6 +72,6 @@ def _likelihood(maps: list[Tensor], chances: list[Tensor]) -> float:
     for seen, likely in zip(maps, chances, strict=True):
         if likely.numel():
             looked = seen.mean(0) + FLOOR  # (T, S)
-            total += float(((looked * likely**TRUST).sum(1) / looked.sum(1)).log().sum())
+            total += float(((looked * likely).sum(1) / looked.sum(1)).log().sum())
             count += len(likely)
     return total / max(1, count)

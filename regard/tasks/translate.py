@@ -247,19 +247,24 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 def extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Pair], tokenizer: Tokenizer) -> Extras:
     """Which heads align, and which words are worth considering for which."""
+    import torch
+
     from regard.data.tokens import EncodedPairs
     from regard.engine.lexicon import learn_lexicon
     from regard.engine.shortlist import make_shortlist
+    from regard.look.align import has_letters
     from regard.look.heads import PAIRS, choose_heads
 
     pairs = EncodedPairs.of(tensors)
-    lexicon = learn_lexicon(pairs, tokenizer.vocab_size)
+    is_word = torch.tensor([has_letters(token) for token in tokenizer.tokens(range(tokenizer.vocab_size))])
+    lexicon = learn_lexicon(pairs, tokenizer.vocab_size, is_word)
+    kept = lexicon.kept()
     sources = tokenizer.encode_all([pair.source for pair in valid[:PAIRS]])
     targets = tokenizer.encode_targets([pair.target for pair in valid[:PAIRS]])
-    alignment = choose_heads(model, list(zip(sources, targets, strict=True)), lexicon)  # type: ignore[arg-type]
+    alignment = choose_heads(model, list(zip(sources, targets, strict=True)), kept)  # type: ignore[arg-type]
     always = [number for number in tokenizer.marks if number != tokenizer.pad_id]
     shortlist = make_shortlist(lexicon, pairs, tokenizer.pieces[:-1], always)
-    return Extras({"alignment": alignment}, {SHORTLIST: shortlist, LEXICON: lexicon.pack()})
+    return Extras({"alignment": alignment}, {SHORTLIST: shortlist, LEXICON: kept.pack()})
 
 
 def probe(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ class Aligner:
         """Links of words. source: ids with the end; found: with its looks, of every step."""
         mine, theirs = list(source[:-1]), found.ids
         looks = found.looks[1:] if self._is_after else found.looks
-        chances = self._chances.of(mine, theirs) if self._chances else None
+        chances = self._chances.of(mine, theirs).tolist() if self._chances else None
         return align_words(looks, self._tokenizer.tokens(mine), self._tokenizer.tokens(theirs), chances)
 
     def reads(self, ids: Sequence[int]) -> float:

@@ -127,7 +127,8 @@ def test_gold_links_are_sure_or_possible():
 
 def test_the_chosen_heads_make_the_target_likeliest(translator, pairs):
     sides = [translator.tokenizer.encode_all(pairs[side].read_text().splitlines()) for side in ("source", "target")]
-    lexicon = learn_lexicon(EncodedPairs(*map(TokenLists.of, sides)), translator.tokenizer.vocab_size)
+    size = translator.tokenizer.vocab_size
+    lexicon = learn_lexicon(EncodedPairs(*map(TokenLists.of, sides)), size, torch.ones(size, dtype=torch.bool)).kept()
     examples = list(zip(*sides, strict=True))[:40]
     chosen = choose_heads(translator.model, examples, lexicon)
     assert translator.about["alignment"].keys() == chosen.keys() and chosen["likelihood"] < 0
@@ -153,7 +154,8 @@ def test_a_lexicon_is_kept_and_read_without_torch(translator, folder):
     kept = Chances.read(folder / FILE)
     ids = translator.tokenizer.encode("The dog sleeps.")[:-1]
     rows = kept.of(ids, ids)
-    assert len(rows) == len(ids) and all(0 < chance <= 1 for row in rows for chance in row)
+    assert rows.shape == (len(ids), len(ids)) and (rows > 0).all() and (rows <= 1).all()
+    assert Chances.read(folder / FILE).pack() == (folder / FILE).read_bytes()
     code = (
         "import sys; from regard.look.chances import Chances; Chances.read(sys.argv[1]); print('torch' in sys.modules)"
     )
