@@ -45,6 +45,10 @@ PARTS: dict[str, dict[str, Any]] = {
     "lowercased en-de dropout-0.3": lowercased(model={"dropout": 0.3}),
     "lowercased en-de pre-norm": lowercased(model={"norm": "pre"}),
     "lowercased en-de pre-norm dropout-0.3": lowercased(model={"norm": "pre", "dropout": 0.3}),
+    # As in the paper: more words, more dropout, larger updates, and a rate that stays high for longer.
+    "lowercased en-de paper": lowercased(
+        text={"vocab_size": 10_000}, model={"dropout": 0.3}, train={"tokens_per_batch": 8192, "warmup": 2000}
+    ),
     # Goes on from the first with a strong rein: what it has learned by heart costs it on new text.
     "lowercased en-de further": lowercased(model={"dropout": 0.3}, train={"agreement": 5.0})
     | {"start": "lowercased en-de"},

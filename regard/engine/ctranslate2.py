@@ -78,7 +78,8 @@ class FastTranslator:
         least, most = TOKENS_PER_BATCH
         if search.is_fast:
             return least
-        shares = BATCHES_PER_WORKER * self.layouts["bulk"].workers
+        workers = self.layouts["bulk"].workers
+        shares = BATCHES_PER_WORKER * workers if workers > 1 else 1  # one alone waits for nobody
         return min(most, max(least, search.beams * sum(map(len, sources)) // shares))
 
     def share(self, workers: int | None = None, patience: int = 0) -> int:
