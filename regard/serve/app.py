@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -29,13 +30,15 @@ from regard.serve.served import Gallery
 
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+# FastAPI would tell others of requests if the environment said so.
+SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 AT_ONCE = 2000  # connections; more are refused by the server itself
 SWITCH = 0.0005  # seconds that a lane's Python may go on while the loop waits to answer somebody; usually 0.005
 
 
 def make_app(gallery: Gallery, hosts: set[str], api_key: str | None = None) -> FastAPI:
     """All routes, behind the guard."""
-    app = FastAPI(title="regard", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(title="regard", version=__version__, docs_url=None, redoc_url=None, telemetry=SILENT)
     metrics = Metrics()
     metrics.gauges["queued_tokens"] = lambda: {n: m.owner.queued_tokens for n, m in gallery.models.items()}
     metrics.gauges["batches_total"] = lambda: {n: m.owner.batches for n, m in gallery.models.items()}
