@@ -26,6 +26,7 @@ from regard.serve.limits import RequestError
 from regard.serve.metrics import Metrics
 from regard.serve.openai import make_openai
 from regard.serve.own import make_own
+from regard.serve.protocol import Protocol
 from regard.serve.served import Gallery
 
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
@@ -137,8 +138,8 @@ def serve(
     sys.setswitchinterval(SWITCH)
     app = make_app(gallery, LOOPBACK | {name.lower() for name in (host, *names)}, api_key)
     config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", access_log=False, server_header=False, proxy_headers=False,
-        timeout_graceful_shutdown=int(gallery.limits.seconds) + 5, limit_concurrency=AT_ONCE,
+        app, host=host, port=port, http=Protocol, log_level="warning", access_log=False, server_header=False,
+        proxy_headers=False, timeout_graceful_shutdown=int(gallery.limits.seconds) + 5, limit_concurrency=AT_ONCE,
     )  # fmt: skip
     server = Server(config)
     server.gallery = gallery

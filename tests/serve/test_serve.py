@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import socket
 import threading
+import time
 
 import pytest
 import torch
@@ -150,6 +151,31 @@ def test_what_is_no_request_is_refused_and_the_server_lives_on(server):
             connection.sendall(junk)
             assert connection.recv(100).startswith(b"HTTP/1.1 4")
     assert server.ask("/health")[0] == 200
+
+
+@pytest.mark.parametrize("piece", [b"x", b"\r\nx: y", b"/"], ids=["one header", "many headers", "the path"])
+def test_a_head_without_an_end_is_refused(server, piece):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(b"GET /" if piece == b"/" else b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nx: ")
+        with pytest.raises(OSError):  # it hangs up
+            for _ in range(1000):
+                connection.sendall(piece * (10_000 // len(piece)))
+                time.sleep(0.001)
+    assert server.ask("/health")[0] == 200
+
+
+def test_a_request_may_come_in_pieces_and_several_one_after_another(server):
+    body = json.dumps({"q": TEXT, "source": "en", "target": "fr"}).encode()
+    head = f"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        for start in range(0, len(head + body), 40):
+            connection.sendall((head + body)[start : start + 40])
+            time.sleep(0.002)
+        connection.sendall(head + body)
+        received = b""
+        while received.count(b"translatedText") < 2:
+            received += connection.recv(4096)
+    assert received.count(b"HTTP/1.1 200") == 2
 
 
 def test_sentences_of_many_clients_share_batches_and_each_gets_its_own(server, folders):
