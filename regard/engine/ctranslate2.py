@@ -11,7 +11,7 @@ from typing import Any
 
 import ctranslate2
 
-from regard.engine.layout import Layout, candidates, fastest, group
+from regard.engine.layout import Layout, candidates, fastest, group_evenly
 from regard.generate.found import Hypothesis
 from regard.generate.settings import Sampling, Search
 from regard.machine import step_back
@@ -52,7 +52,11 @@ class FastTranslator:
                 self._ask(rows, sources, limits, search, prefixes),
                 self._ask(rows, sources, [1] * len(sources), one, ()) if search.with_looks and search.beams > 1 else (),
             )
-            for rows in group([len(ids) for ids in sources], self._budget(sources, search) // search.beams)
+            for rows in group_evenly(
+                [len(ids) for ids in sources],
+                self._budget(sources, search) // search.beams,
+                self.layouts["bulk"].workers,
+            )
         ]
 
         def wait() -> list[list[Hypothesis]]:

@@ -9,9 +9,11 @@ import sys
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import regard
-from regard.engine.layout import Layout, candidates, fastest, group
+from regard.engine.layout import Layout, candidates, fastest, group, group_evenly
 from regard.use.copy import NAME, Copy
 
 
@@ -147,6 +149,14 @@ def test_the_layout_that_is_fastest_is_taken():
     layouts = [Layout(2, 1), Layout(1, 2)]
     assert fastest(layouts, lambda layout: time.sleep(0.02 * layout.threads)) == Layout(2, 1)
     assert all(layout.workers * layout.threads == candidates()[0].workers for layout in candidates())
+
+
+@given(st.lists(st.integers(1, 30), max_size=40), st.integers(30, 300), st.integers(1, 4))
+def test_every_worker_gets_as_many_groups_as_the_others_and_nothing_is_lost(lengths, tokens, workers):
+    groups = group_evenly(lengths, tokens, workers)
+    assert sorted(index for rows in groups for index in rows) == list(range(len(lengths)))
+    assert all(len(rows) * lengths[rows[0]] <= tokens for rows in groups)
+    assert len(groups) % workers == 0 or len(groups[0]) == 1
 
 
 def test_groups_hold_everything_once_within_the_budget():
