@@ -21,8 +21,12 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Tests that fork have processes of their own: threads that other tests have started do not survive a fork.
+FORKING := tests/test_faults.py tests/test_hostile.py
+
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile $(addprefix --ignore=,$(FORKING))
+	$(BIN)/python -m pytest -n auto --dist loadfile $(FORKING)
 
 bench: setup
 	$(BIN)/python bench/demo.py --json bench/results/demo.json
