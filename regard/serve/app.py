@@ -31,7 +31,7 @@ from regard.serve.served import Gallery
 
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-# FastAPI would tell others of requests if the environment said so.
+# FastAPI by itself tells of every request whomever OpenTelemetry is set up with, here or by the environment.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 AT_ONCE = 2000  # connections; more are refused by the server itself
 SWITCH = 0.0005  # seconds that a lane's Python may go on while the loop waits to answer somebody; usually 0.005

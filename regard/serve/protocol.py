@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-MOST = 2**16  # bytes of a head, about; a client that goes on and on would fill the memory
+MOST = 2**16  # bytes, about; a client that goes on and on with a head, or after a body, would fill the memory
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection. What is larger than a read of the socket and still not a whole head is refused."""
+    """One connection."""
 
-    _is_in_head = True
-    _head = 0  # bytes of it so far
-
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        self._is_in_head, self._head = True, 0
-        super().on_message_begin()
+    _unread = 0  # bytes that came since a head was whole or something of a body was there
 
     def on_headers_complete(self) -> None:
-        """Its head is whole."""
-        self._is_in_head = False
+        """The head of a request is whole."""
+        self._unread = 0
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Something of a body is there."""
+        self._unread = 0
+        super().on_body(body)
 
     def data_received(self, data: bytes) -> None:
         """Some bytes came."""
+        self._unread += len(data)
         super().data_received(data)
-        if self._is_in_head and not self.transport.is_closing():
-            self._head += len(data)
-            if self._head > MOST:
-                self.send_400_response(f"The head of a request is larger than {MOST} bytes.")
+        if self._unread > MOST and not self.transport.is_closing():
+            self.send_400_response(f"More than {MOST} bytes of a request are neither a whole head nor a body.")

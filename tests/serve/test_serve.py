@@ -153,10 +153,22 @@ def test_what_is_no_request_is_refused_and_the_server_lives_on(server):
     assert server.ask("/health")[0] == 200
 
 
-@pytest.mark.parametrize("piece", [b"x", b"\r\nx: y", b"/"], ids=["one header", "many headers", "the path"])
-def test_a_head_without_an_end_is_refused(server, piece):
+HEAD = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [
+        (HEAD + b"x: ", b"x"),
+        (HEAD + b"x: y", b"\r\nx: y"),
+        (b"GET /", b"/"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nx: y", b"\r\nx: y"),
+    ],
+    ids=["one header", "many headers", "the path", "after the body"],
+)
+def test_a_head_without_an_end_is_refused(server, start, piece):
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        connection.sendall(b"GET /" if piece == b"/" else b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nx: ")
+        connection.sendall(start)
         with pytest.raises(OSError):  # it hangs up
             for _ in range(1000):
                 connection.sendall(piece * (10_000 // len(piece)))
