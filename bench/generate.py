@@ -21,7 +21,8 @@ from sides import LIMIT, SIDES, open_side
 from turns import Side, memory_mb
 
 BULK = list(SIDES)
-SINGLE = ["regard", "regard int8", "regard torch", "ct2 2x1", "ct2 1x2", "ct2 default", "hf 1 thread", "hf 2 threads"]
+SINGLE = ["regard", "regard int8", "regard fast", "regard int8 fast", "regard torch",
+          "ct2 2x1", "ct2 1x2", "ct2 default", "hf 1 thread", "hf 2 threads"]  # fmt: skip
 
 
 def main() -> None:
@@ -113,6 +114,8 @@ RATIOS: list[tuple[str, str, list[str]]] = [
     ("fast_over_ct2_best", "regard fast", BEST),
     ("int8_fast_over_ct2_int8_best", "regard int8 fast", ["ct2 int8 2x1"]),
     ("torch_over_hf", "regard torch", HF),
+    ("fast_over_hf", "regard fast", HF),
+    ("int8_fast_over_hf", "regard int8 fast", HF),
 ]
 
 

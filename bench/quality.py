@@ -52,6 +52,21 @@ PARTS: dict[str, dict[str, Any]] = {
     # Goes on from the first with a strong rein: what it has learned by heart costs it on new text.
     "lowercased en-de further": lowercased(model={"dropout": 0.3}, train={"agreement": 5.0})
     | {"start": "lowercased en-de"},
+    # Goes on from the paper's manner: the rate comes down to nothing, and two passes have to agree on the way.
+    "lowercased en-de paper further": lowercased(
+        text={"vocab_size": 10_000},
+        model={"dropout": 0.3},
+        stop={"steps": 3600},
+        train={
+            "tokens_per_batch": 8192,
+            "warmup": 200,
+            "agreement": 5.0,
+            "rate": 0.002,
+            "schedule": "linear",
+            "horizon": 3600,
+        },
+    )
+    | {"start": "lowercased en-de paper"},
     "default en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {}},
     "default de-en": {"corpus": MULTI30K, "direction": "de-en", "settings": {}},
     "default tatoeba en-de": {"corpus": TATOEBA, "direction": "en-de", "settings": {}},

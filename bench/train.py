@@ -42,6 +42,7 @@ UPDATES = 4  # a turn
 # side -> (what, processes, threads of each, parts of a batch one after another in a process)
 SIDES = {
     "regard 2x1": ("regard", 2, 1, 1),
+    "regard 2x1 in halves": ("regard", 2, 1, 2),
     "regard 1x2": ("regard", 1, 2, 1),
     "hf 1x2": ("hf", 1, 2, 1),
     "hf 1x2 in halves": ("hf", 1, 2, 2),

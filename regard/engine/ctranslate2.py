@@ -6,17 +6,18 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import ctranslate2
 
-from regard.engine.layout import Layout, candidates, fastest, group_evenly
-from regard.generate.found import Hypothesis
+from regard.engine.layout import Layout, candidates, fastest, group
+from regard.generate.found import Finding, Hypothesis
 from regard.generate.settings import Sampling, Search
 from regard.machine import step_back
 
-TOKENS_PER_BATCH = (1024, 4096)  # source tokens times beams, padding included: at least, at most
+TOKENS_PER_BATCH = (1024, 2048)  # source tokens times beams, padding included: at least, at most
 BATCHES_PER_WORKER = 3  # at least, of many lines: so that none waits long for another at the end
 TRIAL_ROWS, TRIAL_LENGTH = 32, 12  # of the sentences a layout is tried with; rows for each worker
 
@@ -39,41 +40,36 @@ class FastTranslator:
 
     def begin(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
-    ) -> Callable[[], list[list[Hypothesis]]]:
-        """Begins to translate; the answer waits for the best translations of each source, in the order of the sources.
+    ) -> Finding:
+        """Begins to translate; the answer waits for the best translations of each source, as they are found.
 
         limits: most tokens of each translation, the end included. prefixes: what each must begin with.
         """
         limits = [min(limit, self._places) for limit in limits]
-        one = replace(search, beams=1, n_best=1)
+        greedy = replace(search, beams=1, n_best=1)
         jobs = [
             (
                 rows,
                 self._ask(rows, sources, limits, search, prefixes),
-                self._ask(rows, sources, [1] * len(sources), one, ()) if search.with_looks and search.beams > 1 else (),
+                self._ask(rows, sources, [1] * len(sources), greedy, ())
+                if search.with_looks and search.beams > 1
+                else (),
             )
-            for rows in group_evenly(
-                [len(ids) for ids in sources],
-                self._budget(sources, search) // search.beams,
-                self.layouts["bulk"].workers,
-            )
+            for rows in group([len(ids) for ids in sources], self._budget(sources, search) // search.beams)
         ]
 
-        def wait() -> list[list[Hypothesis]]:
-            answers: list[list[Hypothesis]] = [[] for _ in sources]
-            for rows, asked, _ in jobs:
-                for row, result in zip(rows, asked, strict=True):
-                    answers[row] = self._read(result, search)
-            for row, found in enumerate(answers):
-                if any(len(one.ids) + one.is_finished > limits[row] for one in found):
-                    # Its batch went on for longer than this row may: alone, it is stopped where it should be.
-                    answers[row] = self._read(self._ask([row], sources, limits, search, prefixes)[0], search)
-            for rows, _, first in jobs:
-                for row, result in zip(rows, first, strict=False):
-                    # With several beams it tells the first look wrongly; that of one is the same, whatever is said.
-                    look = self._read(result, one)[0].looks[:1]
-                    answers[row] = [replace(found, looks=[*look, *found.looks[1:]]) for found in answers[row]]
-            return answers
+        def wait() -> Iterator[tuple[int, list[Hypothesis]]]:
+            for rows, asked, firsts in jobs:
+                for row, result, first in zip_longest(rows, asked, firsts):
+                    found = self._read(result, search)
+                    if any(len(one.ids) + one.is_finished > limits[row] for one in found):
+                        # Its batch went on for longer than this row may: alone, it is stopped where it should be.
+                        found = self._read(self._ask([row], sources, limits, search, prefixes)[0], search)
+                    if first is not None:
+                        # With several beams it tells the first look wrongly; that of one is the same, whatever is said.
+                        look = self._read(first, greedy)[0].looks[:1]
+                        found = [replace(one, looks=[*look, *one.looks[1:]]) for one in found]
+                    yield row, found
 
         return wait
 
@@ -165,13 +161,14 @@ class FastTranslator:
     def _read(self, asked: Any, search: Search) -> list[Hypothesis]:
         result = asked.result() if hasattr(asked, "result") else asked
         found = []
-        scores = result.scores or [math.nan] * len(result.hypotheses)
-        for number, (pieces, score) in enumerate(zip(result.hypotheses, scores, strict=True)):
-            total = score * len(pieces) ** search.length_penalty  # it tells them divided
-            is_finished = bool(pieces) and self._ids[pieces[-1]] == self._end
-            ids = [self._ids[piece] for piece in (pieces[:-1] if is_finished else pieces)]
-            looks = result.attention[number] if search.with_looks else []
-            found.append(Hypothesis(ids, total, is_finished, looks))
+        for number, pieces in enumerate(result.hypotheses):
+            ids = list(map(self._ids.__getitem__, pieces))
+            is_finished = bool(ids) and ids[-1] == self._end
+            # It tells scores divided, if it tells them.
+            score = result.scores[number] * len(ids) ** search.length_penalty if result.scores else math.nan
+            if is_finished:
+                ids.pop()
+            found.append(Hypothesis(ids, score, is_finished, result.attention[number] if search.with_looks else []))
         return found
 
 

@@ -60,15 +60,6 @@ def group(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     return groups
 
 
-def group_evenly(lengths: Sequence[int], tokens: int, workers: int) -> list[list[int]]:
-    """As `group`, but in smaller groups where that lets every worker have as many: the last one is not waited for."""
-    groups = group(lengths, tokens)
-    while len(groups) % workers and len(groups[0]) > 1:
-        tokens = tokens * 19 // 20
-        groups = group(lengths, tokens)
-    return groups
-
-
 def default_limit(source_length: int) -> int:
     """Most tokens of a translation, the end included: room for any honest one, an end for one that runs away."""
     return 3 * source_length + 20

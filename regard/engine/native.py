@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.engine.flat import FlatDecoder
 from regard.engine.layout import group
 from regard.generate.constrained import beam_with
-from regard.generate.found import Hypothesis
+from regard.generate.found import Finding, Hypothesis
 from regard.generate.search import beam, greedy
 from regard.generate.settings import Search
 from regard.model.cache import KeyValueCache
@@ -101,7 +101,7 @@ class Engine(Protocol):
 
     def begin(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
-    ) -> Callable[[], list[list[Hypothesis]]]:
+    ) -> Finding:
         """Begins to translate; the answer waits for the best translations of each source."""
         ...
 
@@ -117,45 +117,39 @@ class NativeTranslator:
 
     def begin(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
-    ) -> Callable[[], list[list[Hypothesis]]]:
-        """The work is done when its answer is asked for: the best translations of each source, in their order.
+    ) -> Finding:
+        """The work is done when its answer is asked for: the best translations of each source.
 
         limits: most tokens of each translation, the end included. prefixes: what each must begin with.
         """
 
-        def work() -> list[list[Hypothesis]]:
-            if not prefixes:
-                found = translate_ids(self._model, sources, limits, self._end, search)
-                return self.watch(sources, found) if search.with_looks else found
-            answers: list[list[Hypothesis]] = [[] for _ in sources]
-            for prefix in {tuple(prefix) for prefix in prefixes}:  # rows that begin alike share their batches
-                rows = [row for row, one in enumerate(prefixes) if tuple(one) == prefix]
-                parts = [sources[row] for row in rows], [limits[row] for row in rows]
-                found = translate_ids(self._model, *parts, self._end, search, prefix=prefix)
-                for row, hypotheses in zip(rows, found, strict=True):
-                    answers[row] = hypotheses
-            return self.watch(sources, answers) if search.with_looks else answers
+        def work() -> Iterator[tuple[int, list[Hypothesis]]]:
+            for prefix in {tuple(prefix) for prefix in prefixes or [[]]}:  # rows that begin alike share their batches
+                rows = [row for row in range(len(sources)) if not prefixes or tuple(prefixes[row]) == prefix]
+                mine = [sources[row] for row in rows]
+                found = translate_ids(
+                    self._model, mine, [limits[row] for row in rows], self._end, search, prefix=prefix
+                )
+                yield from zip(rows, self.watch(mine, found) if search.with_looks else found, strict=True)
 
         return work
 
     def begin_with(
         self, other: Engine, sources: Sequence[list[int]], limits: Sequence[int], search: Search,
         phrases: Sequence[Sequence[list[int]]],
-    ) -> Callable[[], list[list[Hypothesis]]]:  # fmt: skip
+    ) -> Finding:  # fmt: skip
         """As `begin`, where a translation must contain the phrases of its source; those without are left to another."""
         plain = [row for row, wanted in enumerate(phrases) if not wanted]
         wait = other.begin([sources[row] for row in plain], [limits[row] for row in plain], search)
 
-        def work() -> list[list[Hypothesis]]:
-            answers: list[list[Hypothesis]] = [[] for _ in sources]
+        def work() -> Iterator[tuple[int, list[Hypothesis]]]:
             for row, wanted in enumerate(phrases):
                 if wanted:
                     room = limits[row] + sum(map(len, wanted))
                     found = self._contain(sources[row], room, search, wanted)
-                    answers[row] = self.watch([sources[row]], [found])[0] if search.with_looks else found
-            for row, found in zip(plain, wait(), strict=True):
-                answers[row] = found
-            return answers
+                    yield row, self.watch([sources[row]], [found])[0] if search.with_looks else found
+            for number, found in wait():
+                yield plain[number], found
 
         return work
 

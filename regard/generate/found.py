@@ -1,5 +1,6 @@
 """What a search found. Imports no torch, so that any engine can say it."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 
@@ -16,3 +17,7 @@ class Hypothesis:
     def rank(self, length_penalty: float) -> float:
         """Higher is better."""
         return self.score / (len(self.ids) + self.is_finished) ** length_penalty
+
+
+# What was found for each row, best first, in the order in which it was found; asking for it waits for it.
+Finding = Callable[[], Iterator[tuple[int, list[Hypothesis]]]]

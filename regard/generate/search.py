@@ -16,6 +16,8 @@ from torch import Tensor
 from regard.generate.found import Hypothesis
 from regard.generate.settings import Search
 
+BLOCK = 64  # numbers that are looked through together
+
 
 class Step(Protocol):
     """What a search needs of a model."""
@@ -49,7 +51,7 @@ def greedy(
     last = start
     while rows:
         logits = step(last)  # (B, V)
-        best = logits.argmax(dim=-1)  # (B,)
+        best = _likeliest(logits)  # (B,)
         losses = F.cross_entropy(logits, best, reduction="none").tolist() if with_scores else [math.nan] * len(rows)
         for row, token, loss in zip(rows, best.tolist(), losses, strict=True):
             scores[row] -= loss
@@ -78,7 +80,7 @@ def beam(
     last, scores = start, torch.zeros(len(start), 1, device=start.device)  # at first one beam a row
     while active:
         log_probs = step(last).log_softmax(dim=-1).unflatten(0, scores.shape)  # (B, W, V)
-        candidates = _best(log_probs + scores[:, :, None], 2 * width)
+        candidates = _best(log_probs, scores, 2 * width)
         beams = [row.advance(found, end_id, width) for row, found in zip(active, candidates, strict=True)]
         going = [i for i, row in enumerate(active) if not row.is_done(width, length_penalty, n_best)]
         if going:
@@ -134,13 +136,47 @@ class _Row:
         return len(self.found) >= width
 
 
-def _best(totals: Tensor, count: int) -> list[list[_Candidate]]:
-    """The best candidates of each row, best first. totals (B, W, V); where there are too few, some can never be."""
-    size = totals.shape[-1]
-    flat = totals.flatten(1)  # (B, W * V)
-    scores, places = flat.topk(min(count, flat.shape[1]), dim=1)  # (B, count)
-    missing = [_Candidate(-math.inf, 0, 0)] * (count - scores.shape[1])
+def _best(log_probs: Tensor, scores: Tensor, count: int) -> list[list[_Candidate]]:
+    """The best candidates of each row, best first; where there are too few, some can never be.
+
+    log_probs (B, W, V) · scores (B, W), of the beams so far.
+    """
+    size = log_probs.shape[-1]
+    totals, places = top(log_probs, scores, count)  # (B, count)
+    missing = [_Candidate(-math.inf, 0, 0)] * (count - totals.shape[1])
     return [
         [_Candidate(s, place // size, place % size) for s, place in zip(*row, strict=True)] + missing
-        for row in zip(scores.tolist(), places.tolist(), strict=True)
+        for row in zip(totals.tolist(), places.tolist(), strict=True)
     ]
+
+
+def _likeliest(logits: Tensor) -> Tensor:
+    """logits (B, V) -> (B,)"""
+    if len(logits) == 1:
+        return logits.argmax(dim=-1)
+    return top(logits[:, None], logits.new_zeros(len(logits), 1), 1)[1][:, 0]
+
+
+def top(numbers: Tensor, plus: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The largest sums of each row, largest first, and their places among its W * V; as many as there are, at most.
+
+    numbers (B, W, V) · plus (B, W), added to all V -> (B, count) each. On a CPU, looking for the largest number costs
+    ten times what it takes to know how large it is; so it is looked for only in the blocks that are known to hold it.
+    """
+    rows, beams, size = numbers.shape
+    count, blocks = min(count, beams * size), size // BLOCK
+    if blocks * beams <= count:
+        return (numbers + plus[..., None]).flatten(1).topk(count, dim=1)
+    largest = numbers[..., : blocks * BLOCK].unflatten(-1, (blocks, BLOCK)).amax(-1)  # (B, W, blocks)
+    chosen = (largest + plus[..., None]).flatten(1).topk(count, dim=1).indices  # (B, count)
+    each, starts, rest = (
+        torch.arange(*span, device=numbers.device)
+        for span in ((0, BLOCK), (0, beams * size, size), (blocks * BLOCK, size))
+    )
+    firsts = starts[chosen // blocks] + chosen % blocks * BLOCK  # (B, count)
+    inside = (firsts[..., None] + each).flatten(1)  # (B, count * BLOCK)
+    beyond = (starts[:, None] + rest).flatten().expand(rows, -1)  # what is in no block, (B, W * few)
+    places = torch.cat([inside, beyond], dim=1)  # (B, n)
+    sums = numbers.flatten(1).gather(1, places) + plus.gather(1, places // size)  # (B, n)
+    found, where = sums.topk(count, dim=1)
+    return found, places.gather(1, where)

@@ -30,18 +30,22 @@ class LayerCache:
 class KeyValueCache:
     """All layers of a decoder."""
 
+    held: Tensor  # (L, 2, B, H, room, K): the keys and values of all layers, so that rows are chosen at one go
     layers: list[LayerCache]
     may_attend: Tensor | None  # (M, 1, 1, S): which places of the memory are real; None: all of them
     length: int = 0  # tokens so far, the same for every row
 
     def keep(self, rows: Tensor) -> None:
         """Row i becomes what row `rows[i]` was. rows (new B,)"""
-        before = len(self.layers[0].key)
-        for layer in self.layers:
-            layer.key = _select(layer.key, rows, self.length)
-            layer.value = _select(layer.value, rows, self.length)
+        layers, both, before, *shape = self.held.shape
+        chosen = self.held.new_empty(layers, both, len(rows), *shape)
+        # Only what is used is copied; the room behind it is left as it comes.
+        chosen[..., : self.length, :] = self.held[..., : self.length, :].index_select(2, rows)
+        self.held = chosen
+        for number, layer in enumerate(self.layers):
+            layer.key, layer.value = chosen[number, 0], chosen[number, 1]
         memory = self.layers[0].memory_key
-        if memory is not None:
+        if memory is not None and len(memory) > 1:
             self._keep_memory(rows // (before // len(memory)), len(memory))
 
     def _keep_memory(self, owners: Tensor, sources: int) -> None:
@@ -56,10 +60,3 @@ class KeyValueCache:
             assert layer.memory_key is not None and layer.memory_value is not None
             layer.memory_key = layer.memory_key.index_select(0, kept)
             layer.memory_value = layer.memory_value.index_select(0, kept)
-
-
-def _select(full: Tensor, rows: Tensor, length: int) -> Tensor:
-    """Only what is used is copied; the room behind it is left as it comes."""
-    chosen = torch.empty((len(rows), *full.shape[1:]), dtype=full.dtype, device=full.device)
-    chosen[:, :, :length] = full[:, :, :length].index_select(0, rows)
-    return chosen

@@ -94,11 +94,11 @@ class Stack(nn.Module):
     ) -> KeyValueCache:
         """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""
         heads, head_width = self.config.heads, self.config.width // self.config.heads
-        parameter = next(self.parameters())
+        held = next(self.parameters()).new_empty(len(self.blocks), 2, rows, heads, room, head_width)
         layers = []
-        for block in self.blocks:
+        for number, block in enumerate(self.blocks):
             assert isinstance(block, Block)
-            key, value = (parameter.new_empty(rows, heads, room, head_width) for _ in range(2))
+            key, value = held[number, 0], held[number, 1]
             if block.cross_attention is None:
                 layers.append(LayerCache(key, value))
             else:
@@ -106,7 +106,7 @@ class Stack(nn.Module):
                 layers.append(LayerCache(key, value, *block.cross_attention.read(memory)))
         if may_attend is not None and bool(may_attend.all()):
             may_attend = None  # a mask that hides nothing would be turned into numbers again at every step
-        return KeyValueCache(layers, may_attend)
+        return KeyValueCache(held, layers, may_attend)
 
     def advance(self, x: Tensor, cache: KeyValueCache) -> Tensor:
         """The next tokens of each row, embedded (B, T, D) -> hidden (B, T, D); the cache then holds them too."""

@@ -149,7 +149,7 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
         engine = ctranslate2.Translator(str(to))
         rows = [opened.tokenizer.encode(text) for text in SAMPLES]
         found = engine.translate_batch([[pieces[i] for i in row] for row in rows], beam_size=1, max_decoding_length=30)
-        said = slow.native.begin(rows, [30] * len(rows), Search())()
+        said = slow.run(rows, [30] * len(rows), Search())
         ids = [[pieces.index(piece) for piece in result.hypotheses[0]] for result in found]
         same = [row == best[0].ids for row, best in zip(ids, said, strict=True)]
     else:

@@ -5,7 +5,7 @@ Names of special pieces in a text are text: "</s>" is four characters, not an en
 """
 
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -34,7 +34,7 @@ class Tokenizer:
         pieces.no_truncation()
         self._pieces = pieces
         self.vocab_size: int = pieces.get_vocab_size()
-        self._shown: dict[int, str] = {}  # tokens as people read them, as far as somebody asked
+        self._shown = _Shown(self._show)
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
@@ -127,10 +127,7 @@ class Tokenizer:
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Each id as a person would read it; the space before a word is shown as the space it is."""
-        for number in ids:
-            if number not in self._shown:
-                self._shown[number] = self._show(number)
-        return [self._shown[number] for number in ids]
+        return list(map(self._shown.__getitem__, ids))
 
     def starts_word(self) -> Iterator[bool]:
         """For each id, whether it begins a word rather than going on with one."""
@@ -163,6 +160,18 @@ class Tokenizer:
             if (number := self.id_of(name)) is not None:
                 return number
         raise FolderError(f"tokenizer.json has no {' or '.join(ROLES[role])}; it was not made for this kind of model")
+
+
+class _Shown(dict[int, str]):
+    """Tokens as people read them, as far as somebody asked."""
+
+    def __init__(self, show: Callable[[int], str]) -> None:
+        super().__init__()
+        self._show = show
+
+    def __missing__(self, number: int) -> str:
+        self[number] = shown = self._show(number)
+        return shown
 
 
 def find_marks(pieces: Sequence[str], space: str, special: frozenset[int]) -> list[int]:

@@ -10,7 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-ROWS = 256  # places whose logits, of both passes, exist at one time
+from regard.trainer.loss import TO_TWO
+
+ROWS = 64  # places whose logits, of both passes, exist at one time: few, so that they stay in the cache
 
 
 def agreed_loss(
@@ -41,18 +43,29 @@ class _AgreedLoss(torch.autograd.Function):
     def forward(
         ctx: Any, rows: Tensor, labels: Tensor, table: Tensor, bias: Tensor | None, smoothing: float, weight: float
     ) -> Tensor:
+        evenly, told = smoothing / len(table), 1 - smoothing  # the truth that every choice has, and the label beside
         total = rows.new_zeros(())
         to_rows, to_table = torch.empty_like(rows), torch.zeros_like(table)
         to_bias = torch.zeros_like(bias) if bias is not None else None
         for start in range(0, len(labels), ROWS):
             chunk, truth = rows[:, start : start + ROWS], labels[start : start + ROWS]  # (2, n, D), (n,)
-            logits = F.linear(chunk, table, bias)  # (2, n, V)
-            loss, slopes = _of_logits(logits, truth, smoothing, weight)
+            logits = F.linear(chunk * TO_TWO, table, None if bias is None else bias * TO_TWO)  # (2, n, V)
+            total -= told * logits.gather(2, truth.expand(2, -1)[..., None]).sum() / (2 * TO_TWO)
+            loss, slopes = _of_logits(logits, weight)
             total += loss
-            to_rows[:, start : start + ROWS] = slopes @ table
-            to_table.addmm_(slopes.flatten(0, 1).T, chunk.flatten(0, 1))
-            if to_bias is not None:
-                to_bias += slopes.sum((0, 1))
+            for which, slope in enumerate(slopes):
+                to_rows[which, start : start + ROWS] = slope @ table
+                to_table.addmm_(slope.T, chunk[which])
+                if to_bias is not None:
+                    to_bias += slope.sum(0)
+        # The truth is the same for both passes and about one choice of each, so it is put where it is small.
+        both = rows.sum(0)  # (N, D)
+        table_sum = table.sum(0)  # (D,)
+        total -= evenly / 2 * ((both @ table_sum).sum() + (0 if bias is None else 2 * len(labels) * bias.sum()))
+        to_rows -= (evenly * table_sum + told * table[labels]) / 2
+        to_table.sub_(evenly / 2 * both.sum(0)).index_add_(0, labels, both, alpha=-told / 2)
+        if to_bias is not None:
+            to_bias.sub_(evenly * len(labels)).index_add_(0, labels, rows.new_full(labels.shape, -told))
         ctx.save_for_backward(to_rows, to_table, to_bias)
         return total
 
@@ -62,19 +75,18 @@ class _AgreedLoss(torch.autograd.Function):
         return slope * to_rows, None, slope * to_table, None if to_bias is None else slope * to_bias, None, None
 
 
-def _of_logits(logits: Tensor, truth: Tensor, smoothing: float, weight: float) -> tuple[Tensor, Tensor]:
-    """The loss of logits (2, n, V), summed, and its slopes (2, n, V)."""
+def _of_logits(logits: Tensor, weight: float) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Of logits (2, n, V) in powers of two: the loss without the truth, summed, and its slopes (n, V), of each pass."""
+    weight = weight / TO_TWO  # of differences in powers of two
     apart = logits[0] - logits[1]  # (n, V)
-    evenly, told = smoothing / logits.shape[-1], 1 - smoothing
-    places = truth.expand(2, -1)[..., None]  # (2, n, 1)
-    said = told * logits.gather(2, places).sum() + evenly * logits.sum()
-    mass = logits.logsumexp(-1, keepdim=True)  # (2, n, 1)
-    p, q = logits.sub_(mass).exp_()  # (n, V) each
+    top = logits.amax(-1, keepdim=True)  # (2, n, 1)
+    odds = logits.sub_(top).exp2_()  # (2, n, V), in place
+    mass = odds.sum(-1, keepdim=True)  # (2, n, 1)
+    p, q = odds.mul_(1 / mass)  # (n, V) each
     inner_p, inner_q = (torch.linalg.vecdot(x, apart)[:, None] for x in (p, q))  # (n, 1)
-    loss = (mass.sum() - said) / 2 + weight * (inner_p - inner_q).sum()
+    loss = (top + mass.log2()).sum() / (2 * TO_TWO) + weight * (inner_p - inner_q).sum()
     # Of the divergence by a: p (a - b - <p, a - b>) + p - q; by b the same with the passes exchanged.
-    to_p = (weight * (apart - inner_p + 1) + 0.5).mul_(p).sub_(q, alpha=weight)
-    to_q = (weight * (inner_q - apart + 1) + 0.5).mul_(q).sub_(p, alpha=weight)
-    slopes = torch.stack([to_p, to_q]).sub_(evenly / 2)  # (2, n, V)
-    slopes.scatter_add_(2, places, slopes.new_full(places.shape, -told / 2))
-    return loss, slopes
+    own = weight * TO_TWO + 0.5
+    to_p = torch.add(own - weight * inner_p, apart, alpha=weight).mul_(p).sub_(q, alpha=weight * TO_TWO)
+    to_q = apart.mul_(-weight).add_(own + weight * inner_q).mul_(q).sub_(p, alpha=weight * TO_TWO)
+    return loss, (to_p, to_q)

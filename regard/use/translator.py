@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from regard.engine.ctranslate2 import FastTranslator
     from regard.engine.native import NativeTranslator
-    from regard.generate.found import Hypothesis
+    from regard.generate.found import Finding, Hypothesis
     from regard.look.seen import Seen
 
-    Begun = tuple[list[int], list[list[int]], Callable[[], list[list[Hypothesis]]]]
+    Begun = tuple[list[int], list[list[int]], Finding]  # how many parts each line has, the parts as ids, and the rest
 
 WINDOW = 2048  # lines that are sorted and batched together
 AHEAD = 1  # windows that are being translated while one is waited for
@@ -205,8 +205,9 @@ class Translator(Trained):
         return 1 if self._fast is None else self._fast.share(workers, patience)
 
     def run(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> list[list[Hypothesis]]:
-        """What the engine finds for sources as ids."""
-        return (self._fast or self.native).begin(sources, limits, search)()
+        """What the engine finds for sources as ids, in their order."""
+        found = dict((self._fast or self.native).begin(sources, limits, search)())
+        return [found[row] for row in range(len(sources))]
 
     def _begin(
         self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
@@ -222,9 +223,13 @@ class Translator(Trained):
 
     def _end(self, begun: Begun) -> Iterator[Translation]:
         parts, sources, wait = begun
-        answers = iter(zip(sources, wait(), strict=True))
+        counts = [count for count in parts for _ in range(count)]
+        # Each is put into words as soon as it is found: the engine is then still busy with others.
+        made = {row: self._finish(sources[row], found, counts[row]) for row, found in wait()}
+        row = 0
         for count in parts:
-            yield join([self._finish(*answer, count) for answer in islice(answers, count)], self.target_language)
+            yield join([made[number] for number in range(row, row + count)], self.target_language)
+            row += count
 
     @cached_property
     def native(self) -> NativeTranslator:
@@ -284,22 +289,23 @@ class Translator(Trained):
         return counts, flat, sources
 
     def _finish(self, source: list[int], hypotheses: list[Hypothesis], parts: int) -> Translation:
-        """Ids back to text, with a note where it was stopped."""
-        source_tokens = self.tokenizer.tokens(source[:-1])
-        answers = []
-        for hypothesis in hypotheses:
-            ids, notes = hypothesis.ids, []
-            if not hypothesis.is_finished:
-                ids = without_runaway(hypothesis.ids)
-                notes.append("a runaway repetition was stopped" if len(ids) < len(hypothesis.ids)
-                             else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
-            tokens = self.tokenizer.tokens(ids)
-            links = self.aligner.align(source, replace(hypothesis, ids=ids)) if hypothesis.looks else []
-            answers.append(
-                Translation(self.tokenizer.decode(ids), hypothesis.score, tokens, source_tokens, links, notes)
-            )
-        best, *others = answers
-        return replace(best, alternatives=others if parts == 1 else [])
+        """Ids back to text: the best, and the others if they are of a whole line."""
+        read = self.tokenizer.tokens(source[:-1])
+        best, *others = hypotheses if parts == 1 else hypotheses[:1]
+        return self._say(source, read, best, [self._say(source, read, other, []) for other in others])
+
+    def _say(
+        self, source: list[int], read: list[str], found: Hypothesis, alternatives: list[Translation]
+    ) -> Translation:
+        """What was found as text, with a note where it was stopped."""
+        ids, notes = found.ids, list[str]()
+        if not found.is_finished:
+            ids = without_runaway(found.ids)
+            notes.append("a runaway repetition was stopped" if len(ids) < len(found.ids)
+                         else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
+        links = self.aligner.align(source, replace(found, ids=ids)) if found.looks else []
+        said = self.tokenizer.tokens(ids)
+        return Translation(self.tokenizer.decode(ids), found.score, said, read, links, notes, alternatives)
 
     def _setting(self, name: str) -> str | None:
         value = self.about.get("settings", {}).get(name)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import regard
-from regard.engine.layout import Layout, candidates, fastest, group, group_evenly
+from regard.engine.layout import Layout, candidates, fastest, group
 from regard.use.copy import NAME, Copy
 
 
@@ -151,19 +151,11 @@ def test_the_layout_that_is_fastest_is_taken():
     assert all(layout.workers * layout.threads == candidates()[0].workers for layout in candidates())
 
 
-@given(st.lists(st.integers(1, 30), max_size=40), st.integers(30, 300), st.integers(1, 4))
-def test_every_worker_gets_as_many_groups_as_the_others_and_nothing_is_lost(lengths, tokens, workers):
-    groups = group_evenly(lengths, tokens, workers)
+@given(st.lists(st.integers(1, 30), max_size=40), st.integers(12, 300))
+def test_groups_hold_everything_once_within_the_budget(lengths, tokens):
+    groups = group(lengths, tokens)
     assert sorted(index for rows in groups for index in rows) == list(range(len(lengths)))
-    assert all(len(rows) * lengths[rows[0]] <= tokens for rows in groups)
-    assert len(groups) % workers == 0 or len(groups[0]) == 1
-
-
-def test_groups_hold_everything_once_within_the_budget():
-    lengths = [3, 9, 1, 9, 4, 30, 2]
-    groups = group(lengths, 12)
-    assert sorted(index for rows in groups for index in rows) == list(range(len(lengths)))
-    assert all(len(rows) * lengths[rows[0]] <= 12 or len(rows) == 1 for rows in groups)
+    assert all(len(rows) * lengths[rows[0]] <= tokens or len(rows) == 1 for rows in groups)
 
 
 def test_an_interrupt_leaves_whole_lines(folder, translator, tmp_path):

@@ -90,7 +90,7 @@ def test_fast_chooses_within_the_shortlist_and_says_the_same_where_that_is_enoug
         full, fast = (
             [names[i] for i in said.ids]
             for said in (
-                translator._fast.begin([translator.tokenizer.encode(line)], [30], Search(is_fast=is_fast))()[0][0]
+                translator.run([translator.tokenizer.encode(line)], [30], Search(is_fast=is_fast))[0][0]
                 for is_fast in (False, True)
             )
         )

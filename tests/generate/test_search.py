@@ -1,6 +1,7 @@
 """Searches over a transition table: no network needed."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.generate.runaway import without_runaway
-from regard.generate.search import beam, greedy
+from regard.generate.search import beam, greedy, top
 from regard.generate.settings import Search
 
 END = 0
@@ -127,3 +128,20 @@ def test_a_loop_at_the_end_is_cut_to_one_round(before, loop, rounds):
 @given(st.lists(st.integers(0, 9), max_size=30, unique=True))
 def test_what_does_not_repeat_is_left_alone(ids):
     assert without_runaway(ids) == ids
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 5), (3, 1, 64), (1, 4, 640), (5, 2, 1000), (4, 4, 333)])
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_the_largest_sums_are_those_a_full_sort_finds(shape, count):
+    numbers, plus = torch.randn(shape), torch.randn(shape[:2])
+    plus[0, 0] = -math.inf  # a dead beam
+    sums, places = top(numbers, plus, count)
+    everything = (numbers + plus[..., None]).flatten(1)
+    assert torch.equal(sums, everything.sort(dim=1, descending=True).values[:, :count])
+    assert torch.equal(sums, everything.gather(1, places))
+
+
+def test_equal_numbers_are_found_as_often_as_there_are():
+    sums, places = top(torch.zeros(2, 2, 300), torch.zeros(2, 2), 8)
+    assert torch.equal(sums, torch.zeros(2, 8))
+    assert all(len(set(row)) == 8 for row in places.tolist())

@@ -35,8 +35,9 @@ def test_both_engines_find_the_same_with_the_same_scores_and_looks(both, beams, 
     ]
     search = Search(beams, penalty, beams, with_looks=True)
     limits = [12 + len(source) % 3 for source in sources]
-    mine, theirs = (engine.begin(sources, limits, search, [prefix] * len(sources))() for engine in reversed(both))
-    for ours, fast in zip(mine, theirs, strict=True):
+    mine, theirs = (dict(engine.begin(sources, limits, search, [prefix] * len(sources))()) for engine in reversed(both))
+    assert set(mine) == set(theirs) == set(range(len(sources)))
+    for ours, fast in ((mine[row], theirs[row]) for row in mine):
         assert [one.ids for one in ours] == [one.ids for one in fast]
         for one, other in zip(ours, fast, strict=True):
             assert one.ids[: len(prefix)] == prefix and one.is_finished == other.is_finished
@@ -47,9 +48,9 @@ def test_both_engines_find_the_same_with_the_same_scores_and_looks(both, beams, 
 def test_a_row_ends_at_its_own_limit_whatever_its_batch_may(both):
     fast, native = both
     sources, limits = [[5, 6, 7, 0]] * 6, [1, 2, 3, 5, 8, 13]
-    found = fast.begin(sources, limits, Search())()
-    assert [one[0].ids for one in found] == [one[0].ids for one in native.begin(sources, limits, Search())()]
-    assert all(len(one[0].ids) + one[0].is_finished <= limit for one, limit in zip(found, limits, strict=True))
+    found, other = (dict(engine.begin(sources, limits, Search())()) for engine in (fast, native))
+    assert {row: one[0].ids for row, one in found.items()} == {row: one[0].ids for row, one in other.items()}
+    assert all(len(one[0].ids) + one[0].is_finished <= limits[row] for row, one in found.items())
 
 
 @pytest.mark.parametrize(("shape", "activation"), [(CLASSIC, "gelu"), (CLASSIC, "relu"), (MODERN, "silu")])

@@ -81,7 +81,7 @@ def test_the_two_put_together_translate_as_generate_does(sides, tmp_path, pairs)
         said = both.generate(input_ids=ids, max_new_tokens=12, do_sample=False, num_beams=1, decoder_start_token_id=2,
                              eos_token_id=3, pad_token_id=0)[0, 1:].tolist()  # fmt: skip
         said = said[: said.index(3)] if 3 in said else said
-        assert translator.native.begin(ids.tolist(), [12], Search())()[0][0].ids == said
+        assert dict(translator.native.begin(ids.tolist(), [12], Search())())[0][0].ids == said
         assert translator.translate(text, beam=1, max_length=12).tokens[0] == translator.tokenizer.tokens(said)[0]
     assert translator.look(texts[0]).kinds["cross"].weights.shape[:2] == (2, 4)
     with pytest.raises(regard.ConfigError, match="can be used here but not trained further"):

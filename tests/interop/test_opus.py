@@ -72,7 +72,7 @@ def test_logits_and_greedy_translations_are_theirs(opus, pairs):
         said = theirs.generate(input_ids=torch.tensor([ids]), num_beams=1, do_sample=False, max_new_tokens=12,
                                bad_words_ids=[[pad]])[0, 1:].tolist()  # fmt: skip
         said = said[: said.index(0)] if 0 in said else said
-        assert ours.native.begin([ids], [12], Search())()[0][0].ids == said
+        assert dict(ours.native.begin([ids], [12], Search())())[0][0].ids == said
 
 
 def test_an_imported_one_runs_on_the_fast_engine_and_says_the_same(opus, pairs, tmp_path):
