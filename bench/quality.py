@@ -28,45 +28,45 @@ from regard.trainer.loop import Progress, Scored
 MULTI30K, TATOEBA = "multi30k", "tatoeba"
 
 
-def lowercased(**changes: Any) -> dict[str, Any]:
+PAPER: Settings = {
+    "text": {"vocab_size": 10_000}, "model": {"dropout": 0.3}, "train": {"tokens_per_batch": 8192, "warmup": 2000},
+}  # fmt: skip
+
+
+def lowercased(*changes: Settings) -> dict[str, Any]:
     """The paper's text; what else is set is for the sake of the comparison."""
     settings: Settings = {
         "stop": {"minutes": 120}, "text": {"vocab_size": 6000}, "model": {"dropout": 0.2},
         "train": {"tokens_per_batch": 4096, "parts": 2},
     }  # fmt: skip
+    for change in changes:
+        settings = merge(settings, change)
     return {"corpus": MULTI30K, "direction": "en-de", "suffix": "lc.tok.", "tokenize": "none",
-            "settings": merge(settings, changes)}  # fmt: skip
+            "settings": settings}  # fmt: skip
+
+
+def reined(rate: float, steps: int) -> Settings:
+    """Two passes have to agree, while the rate comes down from here to nothing."""
+    train = {"agreement": 5.0, "rate": rate, "warmup": 200, "schedule": "linear", "horizon": steps}
+    return {"stop": {"steps": steps}, "train": train}
 
 
 PARTS: dict[str, dict[str, Any]] = {
     "ten minutes en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {"stop": {"minutes": 10}}},
     "lowercased en-de": lowercased(),
-    "lowercased en-de agreement": lowercased(train={"agreement": 5.0}),
-    "lowercased en-de dropout-0.3": lowercased(model={"dropout": 0.3}),
-    "lowercased en-de pre-norm": lowercased(model={"norm": "pre"}),
-    "lowercased en-de pre-norm dropout-0.3": lowercased(model={"norm": "pre", "dropout": 0.3}),
+    "lowercased en-de agreement": lowercased({"train": {"agreement": 5.0}}),
+    "lowercased en-de dropout-0.3": lowercased({"model": {"dropout": 0.3}}),
+    "lowercased en-de pre-norm": lowercased({"model": {"norm": "pre"}}),
+    "lowercased en-de pre-norm dropout-0.3": lowercased({"model": {"norm": "pre", "dropout": 0.3}}),
     # As in the paper: more words, more dropout, larger updates, and a rate that stays high for longer.
-    "lowercased en-de paper": lowercased(
-        text={"vocab_size": 10_000}, model={"dropout": 0.3}, train={"tokens_per_batch": 8192, "warmup": 2000}
-    ),
+    "lowercased en-de paper": lowercased(PAPER),
     # Goes on from the first with a strong rein: what it has learned by heart costs it on new text.
-    "lowercased en-de further": lowercased(model={"dropout": 0.3}, train={"agreement": 5.0})
+    "lowercased en-de further": lowercased({"model": {"dropout": 0.3}, "train": {"agreement": 5.0}})
     | {"start": "lowercased en-de"},
-    # Goes on from the paper's manner: the rate comes down to nothing, and two passes have to agree on the way.
-    "lowercased en-de paper further": lowercased(
-        text={"vocab_size": 10_000},
-        model={"dropout": 0.3},
-        stop={"steps": 3600},
-        train={
-            "tokens_per_batch": 8192,
-            "warmup": 200,
-            "agreement": 5.0,
-            "rate": 0.002,
-            "schedule": "linear",
-            "horizon": 3600,
-        },
-    )
-    | {"start": "lowercased en-de paper"},
+    # Go on from the paper's manner: the rate comes down to nothing, and two passes have to agree on the way.
+    "lowercased en-de paper further": lowercased(PAPER, reined(0.002, 3600)) | {"start": "lowercased en-de paper"},
+    "lowercased en-de free": lowercased(PAPER, {"stop": {"steps": 4096}}),
+    "lowercased en-de reined": lowercased(PAPER, reined(0.003, 3800)) | {"start": "lowercased en-de free"},
     "default en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {}},
     "default de-en": {"corpus": MULTI30K, "direction": "de-en", "settings": {}},
     "default tatoeba en-de": {"corpus": TATOEBA, "direction": "en-de", "settings": {}},

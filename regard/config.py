@@ -73,7 +73,7 @@ class TrainConfig(_Settings):
     """How weights are made better. Schedules depend on the step alone."""
 
     tokens_per_batch: int = Field(2048, ge=16)  # of one update; source and target together, padding included
-    parts: int | None = Field(None, ge=1)  # that a batch is computed in, shared out among workers; None: one for each
+    parts: int | None = Field(None, ge=1)  # of a batch, computed one by one and shared out among workers; None: few
     rate: float | None = Field(None, gt=0)  # the peak of the schedule; None: by the model's width
     warmup: int = Field(400, ge=1)  # updates until the peak
     schedule: Literal["inverse-sqrt", "constant", "linear"] = "inverse-sqrt"  # after the warm-up

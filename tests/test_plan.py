@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import SHORT, family_settings
+from hypothesis import given
+from hypothesis import strategies as st
 
 import regard
 from regard.config import merge, resolve
 from regard.data.store import open_tensors, write_tensors
-from regard.run.plan import Plan, is_due, last_step, validations
+from regard.run.plan import AT_ONCE, Plan, is_due, last_step, lay_out, validations
 from regard.run.session import Finished
 from regard.trainer.loop import Progress, Scored
 from regard.trainer.state import StateStore
@@ -96,3 +98,10 @@ def _own_memory() -> int:
     """Bytes of memory that belong to this process alone."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
+
+
+@given(st.integers(16, 40_000), st.integers(1, 16))
+def test_parts_are_shared_out_equally_and_are_no_larger_than_does_well(tokens, workers):
+    train = lay_out(resolve({"device": "cpu", "train": {"tokens_per_batch": tokens}}), workers, 1).train
+    assert train.parts % workers == 0 and train.share(tokens) <= AT_ONCE
+    assert train.parts == workers or -(-tokens // (train.parts - workers)) > AT_ONCE

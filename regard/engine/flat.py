@@ -6,12 +6,13 @@ For few rows a module costs Python about as much as its product costs the machin
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.model.attention import attend
+from regard.model.attention import MultiHeadAttention, attend
 from regard.model.blocks import Block, Residual
 from regard.model.cache import KeyValueCache, LayerCache
 from regard.model.positions import Rotary
@@ -25,17 +26,23 @@ class FlatDecoder:
         self._embedding, self._positions = model.embedding, model.decoder.positions
         self._blocks = [_flat_block(block) for block in model.decoder.blocks if isinstance(block, Block)]
         self._norm = _flat_norm(model.decoder.norm) if model.config.norm == "pre" else None
+        self._modules = list(model.decoder.modules())
+        self._attentions = [module for module in self._modules if isinstance(module, MultiHeadAttention)]
 
     @classmethod
     def of(cls, model: nn.Module) -> FlatDecoder | None:
         """The decoder of a model, if it is of this kind and nobody is watching its modules."""
         if not isinstance(model, EncoderDecoder) or model.training:
             return None
-        config = model.config
-        is_plain = config.norm_kind == "layer" and not config.is_gated and config.key_heads in (None, config.heads)
-        is_watched = any(module._forward_hooks or getattr(module, "record", None) for module in model.decoder.modules())
-        is_turned = isinstance(model.decoder.positions, Rotary)
-        return cls(model) if is_plain and not is_turned and not is_watched else None
+        if model not in _known:
+            _known[model] = cls(model) if _is_plain(model) else None
+        known = _known[model]
+        return None if known is None or known.is_watched else known
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody looks at what its modules do, which then have to do it themselves."""
+        return any(module._forward_hooks for module in self._modules) or any(one.record for one in self._attentions)
 
     def advance(self, last: Tensor, cache: KeyValueCache) -> Tensor:
         """The newest token of each row, last (B,) -> hidden (B, D); the cache then holds it too."""
@@ -46,6 +53,16 @@ class FlatDecoder:
             x = block(x, layer, cache.length, cache.may_attend)
         cache.length += 1
         return (x if self._norm is None else self._norm(x)).view(whole)
+
+
+# Looking through the modules of a model takes as long as a token, so what was made is kept for as long as the model is.
+_known: WeakKeyDictionary[nn.Module, FlatDecoder | None] = WeakKeyDictionary()
+
+
+def _is_plain(model: EncoderDecoder) -> bool:
+    config = model.config
+    has_plain_blocks = config.norm_kind == "layer" and not config.is_gated and config.key_heads in (None, config.heads)
+    return has_plain_blocks and not isinstance(model.decoder.positions, Rotary)
 
 
 def _flat_block(block: Block) -> Callable[[Tensor, LayerCache, int, Tensor | None], Tensor]:

@@ -200,7 +200,8 @@ def translate_ids(
 
     limits: most tokens of each translation, the end included. prefix: what all begin with; its tokens are not scored.
     """
-    model.eval()
+    if model.training:  # to say it again takes as long as a token
+        model.eval()
     answers: list[list[Hypothesis]] = [[] for _ in sources]
     for indexes in group([len(ids) for ids in sources], TOKENS_PER_BATCH // search.beams):
         between_batches()

@@ -85,7 +85,8 @@ def beam(
         going = [i for i, row in enumerate(active) if not row.is_done(width, length_penalty, n_best)]
         if going:
             parents = [i * scores.shape[1] + candidate.beam for i in going for candidate in beams[i]]
-            step.keep(torch.tensor(parents, device=start.device))
+            if parents != list(range(scores.numel())):  # else every beam goes on where it is
+                step.keep(torch.tensor(parents, device=start.device))
             last = torch.tensor(
                 [candidate.token for i in going for candidate in beams[i]], device=start.device
             )  # (B * W,)

@@ -19,6 +19,7 @@ from regard.trainer.state import Standing
 TRY_SECONDS = 2.0  # that each way to share the work is tried
 SHORT_SECONDS = 90  # a run as short as this is over before more processes would have paid
 LEAST_TOKENS = 512  # of a worker's part of a batch: smaller tensors cost more than they bring
+AT_ONCE = 2048  # tokens of a part on a CPU, at most: larger ones take more memory and no less time (bench/train.py)
 GAIN = 1.05  # by which several processes must be faster to be taken
 
 
@@ -51,15 +52,15 @@ def assemble(
 ) -> tuple[Team, dict[str, Any]]:
     """The processes of a new run, by measurement unless they were asked for; and what was measured."""
     if launched is not None or config.workers or config.threads or config.device != "cpu" or count_cores() == 1:
-        team = Team(run, _laid_out(config, *_asked(config, launched)), tokenizer, standing, launched)
+        team = Team(run, lay_out(config, *_asked(config, launched)), tokenizer, standing, launched)
         return team, _measure(team)
     cores = count_cores()
-    alone = Team(run, _laid_out(config, 1, cores), tokenizer, standing)
+    alone = Team(run, lay_out(config, 1, cores), tokenizer, standing)
     found = _measure(alone)
     workers = min(cores, max(1, config.train.tokens_per_batch // LEAST_TOKENS))
     if workers == 1 or _is_short(config, alone, found):
         return alone, found
-    together = Team(run, _laid_out(config, workers, cores // workers), tokenizer, standing)
+    together = Team(run, lay_out(config, workers, cores // workers), tokenizer, standing)
     try:
         other = _measure(together)
     except BaseException:
@@ -107,8 +108,10 @@ def _asked(config: RunConfig, launched: World | None) -> tuple[int, int]:
     return workers, config.threads or max(1, count_cores() // workers)
 
 
-def _laid_out(config: RunConfig, workers: int, threads: int) -> RunConfig:
-    parts = config.train.parts or workers
+def lay_out(config: RunConfig, workers: int, threads: int) -> RunConfig:
+    """The settings with who computes what."""
+    turns = -(-config.train.tokens_per_batch // (workers * AT_ONCE)) if config.device == "cpu" else 1
+    parts = config.train.parts or workers * turns
     return resolve(merge(config.model_dump(), {"workers": workers, "threads": threads, "train": {"parts": parts}}))
 
 
