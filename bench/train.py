@@ -43,7 +43,7 @@ UPDATES = 4  # a turn
 SIDES = {
     "regard 2x1": ("regard", 2, 1, 2),  # as it does when nobody says anything
     "regard 2x1 in one": ("regard", 2, 1, 1),
-    "regard 1x2": ("regard", 1, 2, 4),
+    "regard 1x2": ("regard", 1, 2, 2),
     "hf 1x2": ("hf", 1, 2, 1),
     "hf 1x2 in halves": ("hf", 1, 2, 2),
     "hf 1x1": ("hf", 1, 1, 1),

@@ -100,8 +100,8 @@ def _own_memory() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
 
 
-@given(st.integers(16, 40_000), st.integers(1, 16))
-def test_parts_are_shared_out_equally_and_are_no_larger_than_does_well(tokens, workers):
-    train = lay_out(resolve({"device": "cpu", "train": {"tokens_per_batch": tokens}}), workers, 1).train
-    assert train.parts % workers == 0 and train.share(tokens) <= AT_ONCE
-    assert train.parts == workers or -(-tokens // (train.parts - workers)) > AT_ONCE
+@given(st.integers(16, 40_000), st.integers(1, 16), st.integers(1, 4))
+def test_parts_are_shared_out_equally_and_are_no_larger_than_does_well(tokens, workers, threads):
+    train = lay_out(resolve({"device": "cpu", "train": {"tokens_per_batch": tokens}}), workers, threads).train
+    assert train.parts % workers == 0 and train.share(tokens) <= AT_ONCE * threads
+    assert train.parts == workers or -(-tokens // (train.parts - workers)) > AT_ONCE * threads

@@ -11,7 +11,7 @@ import torch
 from regard.data.tokens import EncodedPairs
 from regard.engine.lexicon import Lexicon
 
-LIKELY = 20  # targets for each source token
+LIKELY = 30  # targets for each source token
 COMMON = 100  # targets for all: the most frequent ones
 
 

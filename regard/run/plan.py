@@ -19,7 +19,7 @@ from regard.trainer.state import Standing
 TRY_SECONDS = 2.0  # that each way to share the work is tried
 SHORT_SECONDS = 90  # a run as short as this is over before more processes would have paid
 LEAST_TOKENS = 512  # of a worker's part of a batch: smaller tensors cost more than they bring
-AT_ONCE = 2048  # tokens of a part on a CPU, at most: larger ones take more memory and no less time (bench/train.py)
+AT_ONCE = 2048  # tokens of a part for each thread of a CPU: more take more memory and hardly less time (bench/train.py)
 GAIN = 1.05  # by which several processes must be faster to be taken
 
 
@@ -110,7 +110,7 @@ def _asked(config: RunConfig, launched: World | None) -> tuple[int, int]:
 
 def lay_out(config: RunConfig, workers: int, threads: int) -> RunConfig:
     """The settings with who computes what."""
-    turns = -(-config.train.tokens_per_batch // (workers * AT_ONCE)) if config.device == "cpu" else 1
+    turns = -(-config.train.tokens_per_batch // (workers * threads * AT_ONCE)) if config.device == "cpu" else 1
     parts = config.train.parts or workers * turns
     return resolve(merge(config.model_dump(), {"workers": workers, "threads": threads, "train": {"parts": parts}}))
 
