@@ -10,6 +10,7 @@ from browser import opened_browser
 
 import regard
 
+WORD = 5e-5  # a page has weights in 65,535ths, and a word adds up those of its pieces
 TEXT = "The old dog sleeps in the garden."
 HOSTILE = ["<script>window.bad = 1</script>", '"><img src=x onerror=bad=1>', "</script>", "\u2028\x00\x1b[31m", "&lt;"]
 
@@ -59,9 +60,9 @@ def test_pointing_at_a_word_lights_up_where_it_looked_both_ways(visit, seen):
     shown = seen.map("cross", head="alignment", words=True)
     for row in (0, len(shown) - 1):
         page.hover(f'.token[data-side="row"][data-index="{row}"]')
-        assert weights_of(page, "column") == pytest.approx(shown[row], abs=2e-5)
+        assert weights_of(page, "column") == pytest.approx(shown[row], abs=WORD)
     page.hover('.token[data-side="column"][data-index="1"]')
-    assert weights_of(page, "row") == pytest.approx([row[1] for row in shown], abs=2e-5)
+    assert weights_of(page, "row") == pytest.approx([row[1] for row in shown], abs=WORD)
     linked = {int(span.get_attribute("data-index")) for span in page.query_selector_all(".token.linked")}
     assert linked == {target for source, target in seen.alignment if source == 1}
 

@@ -106,7 +106,7 @@ device.keep_memory = lambda: None  # else what rehearsals gave back is still the
 settings = {
     "threads": 1, "text": {"vocab_size": 400}, "stop": {"steps": 4},
     "model": {"layers": 1, "width": 32, "heads": 4, "inner": 4096, "dropout": 0.0},
-    "train": {"tokens_per_batch": 6000, "valid_every": 100, "warmup": 20, "rate": 0.001},
+    "train": {"tokens_per_batch": 6000, "parts": 1, "valid_every": 100, "warmup": 20, "rate": 0.001},
 }
 for event in regard.training("translate", to=sys.argv[3], source=sys.argv[1], target=sys.argv[2], settings=settings):
     if type(event).__name__ == "Progress":
