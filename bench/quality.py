@@ -70,6 +70,9 @@ PARTS: dict[str, dict[str, Any]] = {
     "default en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {}},
     "default de-en": {"corpus": MULTI30K, "direction": "de-en", "settings": {}},
     "default tatoeba en-de": {"corpus": TATOEBA, "direction": "en-de", "settings": {}},
+    # All by default but the place of the norm.
+    "pre-norm en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {"model": {"norm": "pre"}}},
+    "pre-norm tatoeba en-de": {"corpus": TATOEBA, "direction": "en-de", "settings": {"model": {"norm": "pre"}}},
 }
 TATOEBA_PAIRS, TATOEBA_TEST = 50_000, 1_000
 

@@ -20,16 +20,20 @@ from regard.model.transformer import CausalLM, EncoderAndDecoder, EncoderDecoder
 Translating = EncoderDecoder | EncoderAndDecoder
 
 NARROW = 512
+WIDE_THREADS = 2  # for the one product that is wide in a narrow network; more were not measured
 TOKENS_PER_BATCH = 2048  # source tokens times beams, padding included
 
 
 @contextmanager
-def few_threads(width: int) -> Iterator[None]:
-    """While inside, narrow networks use one thread: several would only wait for each other at every step."""
+def few_threads(width: int) -> Iterator[int]:
+    """While inside, narrow networks use one thread: several would only wait for each other at every product.
+
+    Gives how many the product with the whole vocabulary is worth.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1 if width < NARROW else before)
     try:
-        yield
+        yield min(before, WIDE_THREADS) if width < NARROW else before
     finally:
         torch.set_num_threads(before)
 
@@ -37,9 +41,11 @@ def few_threads(width: int) -> Iterator[None]:
 class DecoderStep:
     """A translator as a search sees it: it goes on from a cache, one token a row."""
 
-    def __init__(self, model: Translating, source: Tensor, room: int, prefix: Sequence[int] = ()) -> None:
-        """source (B, S) · prefix: what every row has said already, after its start."""
-        self._model = model
+    def __init__(
+        self, model: Translating, source: Tensor, room: int, wide_threads: int, prefix: Sequence[int] = ()
+    ) -> None:
+        """source (B, S) · wide_threads: for logits · prefix: what every row has said already, after its start."""
+        self._model, self._wide_threads = model, wide_threads
         memory, may_attend = model.encode(source)
         self._cache: KeyValueCache = model.open_cache(memory, may_attend, room)
         self._flat = FlatDecoder.of(model)
@@ -51,9 +57,18 @@ class DecoderStep:
         if len(self._said) and not self._cache.length:
             newest = torch.cat([newest, self._said.expand(len(last), -1)], dim=1)  # (B, 1 + P)
         elif self._flat is not None:
-            return self._model.logits(self._flat.advance(last, self._cache))
+            return self._logits(self._flat.advance(last, self._cache))
         hidden = self._model.advance(newest, self._cache)  # (B, 1, D), or of all that was said
-        return self._model.logits(hidden[:, -1])
+        return self._logits(hidden[:, -1])
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        """hidden (B, D) -> (B, V)"""
+        before = torch.get_num_threads()
+        torch.set_num_threads(self._wide_threads)
+        try:
+            return self._model.logits(hidden)
+        finally:
+            torch.set_num_threads(before)
 
     def keep(self, rows: Tensor) -> None:
         """rows (new B,)"""
@@ -156,8 +171,8 @@ class NativeTranslator:
     @torch.inference_mode()
     def _contain(self, source: list[int], limit: int, search: Search, phrases: Sequence[list[int]]) -> list[Hypothesis]:
         device = next(self._model.parameters()).device
-        with few_threads(self._model.config.width):
-            step = DecoderStep(self._model, torch.tensor([source], device=device), limit)
+        with few_threads(self._model.config.width) as wide_threads:
+            step = DecoderStep(self._model, torch.tensor([source], device=device), limit, wide_threads)
             start = torch.tensor([self._model.start_id], device=device)  # (1,)
             return beam_with(step, start, self._end, limit, search, phrases)
 
@@ -205,21 +220,22 @@ def translate_ids(
     answers: list[list[Hypothesis]] = [[] for _ in sources]
     for indexes in group([len(ids) for ids in sources], TOKENS_PER_BATCH // search.beams):
         between_batches()
-        with few_threads(model.config.width):
-            found = _search(model, [sources[i] for i in indexes], [limits[i] for i in indexes], end_id, search, prefix)
+        rows, most = [sources[i] for i in indexes], [limits[i] for i in indexes]
+        with few_threads(model.config.width) as wide_threads:
+            found = _search(model, rows, most, end_id, search, wide_threads, prefix)
         for index, hypotheses in zip(indexes, found, strict=True):
             answers[index] = hypotheses
     return answers
 
 
 def _search(
-    model: Translating, sources: list[list[int]], limits: list[int], end_id: int, search: Search,
+    model: Translating, sources: list[list[int]], limits: list[int], end_id: int, search: Search, wide_threads: int,
     prefix: Sequence[int],
 ) -> list[list[Hypothesis]]:  # fmt: skip
     """The best translations of the rows of one batch."""
     device = next(model.parameters()).device
     limits = [min(max(limit, len(prefix) + 1), model.longest) for limit in limits]
-    step = DecoderStep(model, _pad(sources, model.pad_id).to(device), max(limits), prefix)
+    step = DecoderStep(model, _pad(sources, model.pad_id).to(device), max(limits), wide_threads, prefix)
     start = torch.full((len(sources),), model.start_id, device=device)  # (B,)
     if search.beams == 1:
         return [[best] for best in greedy(step, start, end_id, limits, prefix, with_scores=search.with_scores)]
