@@ -48,7 +48,7 @@ VARIANTS: dict[str, Variant] = {
     "muon-0.03": Variant(muon_rate=0.03),
     "linear": Variant({"train": {"schedule": "linear"}}),
     "muon-linear": Variant({"train": {"schedule": "linear"}}, muon_rate=0.01),
-    "pre-norm": Variant({"model": {"norm": "pre"}}),
+    "post-norm": Variant({"model": {"norm": "post"}}),
     "vocab-1200": Variant({"text": {"vocab_size": 1200}}),
     "vocab-3000": Variant({"text": {"vocab_size": 3000}}),
     "vocab-5000": Variant({"text": {"vocab_size": 5000}}),

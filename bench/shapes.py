@@ -110,7 +110,7 @@ def transformer(size: str, folder: Path) -> dict[str, Any]:
     ours = EncoderDecoder(config, vocabulary - 1).eval()
     told_there = marian.export_config(config, 0, vocabulary - 1)
     theirs = transformers.MarianMTModel(transformers.MarianConfig(**told_there)).eval()
-    theirs.load_state_dict(marian.export_weights(ours.state_dict(), vocabulary - 1), strict=False)
+    theirs.load_state_dict(marian.export_weights(ours.state_dict(), config, vocabulary - 1), strict=False)
     theirs.tie_weights()
     source, target = torch.randint(5, 30_000, (1, 12)), torch.randint(5, 30_000, (1, 7))
     theirs.set_attn_implementation("eager")

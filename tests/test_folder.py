@@ -139,6 +139,6 @@ def test_a_translator_without_its_description_is_opened_as_one_of_hugging_faces(
     shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run", "ctranslate2"))
     (tmp_path / "m" / "regard.json").unlink()
     opened = regard.load(tmp_path / "m")
-    assert opened.engine == "torch" and opened.about["foreign"] == "MarianMTModel"
+    assert opened.engine == "torch" and opened.about["foreign"] == "PegasusForConditionalGeneration"
     assert opened("The dog sees the cat.") == translator("The dog sees the cat.")
     assert not (tmp_path / "m" / "ctranslate2").exists()  # nothing is written into a folder that is not ours

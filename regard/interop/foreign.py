@@ -16,6 +16,7 @@ FAMILIES = {
     "BertGenerationDecoder": "decode",
     "EncoderDecoderModel": "translate",
     "MarianMTModel": "translate",
+    "PegasusForConditionalGeneration": "translate",
 }
 PLAIN = ("BertForMaskedLM", "BertForPreTraining", "BertModel")  # can be opened as an encoder or as a decoder
 PARTS = {"encoder": "encode", "decoder": "decode"}

@@ -39,14 +39,19 @@ BIAS, POSITIONS = "final_logits_bias", "embed_positions.weight"
 ARCHITECTURES = {"post": ("marian", "MarianMTModel"), "pre": ("pegasus", "PegasusForConditionalGeneration")}
 
 
-def export_weights(weights: dict[str, Tensor], pad_id: int) -> dict[str, Tensor]:
-    """Weights under the names `transformers` knows, and a bias that keeps padding from ever being said."""
+def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) -> dict[str, Tensor]:
+    """Weights under the names `transformers` knows, and a bias that keeps padding from ever being said.
+
+    Of Pegasus also the waves: it makes the same ones, but whoever opens it is told that weights are missing.
+    """
     renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items() if name != "output_bias"})
     bias = torch.zeros(1, len(renamed["model.shared.weight"]))
     if "output_bias" in weights:
         bias[0] = weights["output_bias"]
     bias[0, pad_id] = NEVER
-    return renamed | {BIAS: bias}
+    sides = ("encoder", "decoder") if model.norm == "pre" else ()
+    waves = {f"model.{side}.{POSITIONS}": sinusoids(torch.arange(model.max_positions), model.width) for side in sides}
+    return renamed | {BIAS: bias} | waves
 
 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -131,7 +136,7 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
         width=need(config, "d_model"),
         heads=need(config, "encoder_attention_heads"),
         inner=need(config, "encoder_ffn_dim"),
-        norm="pre" if config.get("normalize_before") else "post",
+        norm="pre" if config.get("normalize_before", config.get("model_type") == "pegasus") else "post",
         activation=activation(config, "activation_function"),
         max_positions=need(config, "max_position_embeddings"),
         dropout=config.get("dropout", 0.1),

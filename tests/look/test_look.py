@@ -24,7 +24,7 @@ def test_looking_gives_all_layers_and_heads_and_does_not_change_the_translation(
     assert seen.kinds["encoder"].weights.shape == (layers, heads, len(read), len(read))
     assert seen.kinds["decoder"].weights.shape == (layers, heads, len(said), len(said))
     assert cross.shape == (layers, heads, len(said), len(read))
-    assert "".join(said[:-1]).strip() == before
+    assert "".join(said[:-1]).strip() == before.strip()
     for kind in seen.kinds.values():
         assert torch.allclose(kind.weights.sum(-1), torch.ones(kind.weights.shape[:-1]), atol=1e-5)
 
