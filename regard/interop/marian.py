@@ -56,10 +56,7 @@ def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) 
 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their weights under our names."""
-    for name, tensor in weights.items():
-        waves = sinusoids(torch.arange(tensor.shape[0]), tensor.shape[-1]) if POSITIONS in name else tensor
-        if not torch.allclose(tensor, waves, atol=1e-5):
-            raise FolderError(f"weight {name} holds positions that are not the paper's waves; they are not supported")
+    _check_positions({name: tensor for name, tensor in weights.items() if POSITIONS in name})
     tables = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
     kept = drop_known(weights, POSITIONS, dict.fromkeys(tables, "model.shared.weight"))
     bias = kept.pop(BIAS, None)
@@ -71,6 +68,16 @@ def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[
     if "output_bias" in ours:
         found["output_bias"] = torch.zeros_like(ours["output_bias"]) if bias is None else bias[0]
     return found
+
+
+def _check_positions(tables: dict[str, Tensor]) -> None:
+    """Positions are worked out here: a table of them must hold nothing else, and both sides the same."""
+    for name, table in tables.items():
+        if table.ndim != 2 or not torch.allclose(table, sinusoids(torch.arange(len(table)), table.shape[1]), atol=1e-5):
+            raise FolderError(f"weight {name} holds positions that are not the paper's waves; they are not supported")
+    if len({table.shape for table in tables.values()}) > 1:
+        shapes = " and ".join(f"{name} {tuple(table.shape)}" for name, table in tables.items())
+        raise FolderError(f"weights of positions have different shapes: {shapes}; the file is damaged")
 
 
 def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any]:
