@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from regard.data.batch import PairBatch
     from regard.data.tokens import EncodedPairs
 
-# The norm stands before each sub-layer: ahead of the paper's place at every length, on two texts (docs/training.md).
+# The norm stands before each sub-layer: on two texts ahead of the paper's place, most with few pairs or few minutes
+# (docs/training.md).
 KINDS: dict[str, Settings] = {"transformer": {"model": {"norm": "pre"}}}
 
 # The dial. tiny is the shape that did best on 29,000 pairs of captions (Transformer-Tiny, 2.6 M weights);
