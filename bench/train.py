@@ -26,9 +26,10 @@ from regard.data.batch import PairBatch
 from regard.data.store import open_tensors
 from regard.device import settled
 from regard.model.positions import sinusoids
+from regard.run import crew
 from regard.run.begin import begin
-from regard.run.crew import Team
 from regard.run.record import TOKENS
+from regard.run.reserve import in_reserve
 from regard.tasks.translate import TRANSLATE
 from regard.text.tokenizer import Tokenizer
 from regard.trainer.state import Standing
@@ -138,8 +139,9 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
     shared = {"workers": processes, "threads": threads, "train": {"parts": processes * parts}}
     config = resolve(merge(record["config"], shared))
     if what == "regard":
-        with settled(threads):
-            team = Team(run, config, tokenizer, Standing())
+        crew.load_all()
+        with in_reserve(processes - 1, crew.work) as reserve, settled(threads):
+            team = crew.Team(run, config, tokenizer, Standing(), reserve=reserve)
             from regard.trainer.distributed import Word
 
             def update() -> int:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from conftest import SHORT
 
 import regard
 from regard.config import merge
+from regard.run import reserve
 from regard.trainer.state import StateStore
 
 TINY = merge(SHORT, {"model": {"layers": 1, "width": 16, "heads": 2, "inner": 32}, "train": {"valid_every": 1000}})
@@ -84,13 +84,16 @@ def test_sharded_weights_are_those_of_one_process_and_open_with_any_number(tmp_p
     assert_same(state(again), state(alone), tolerance=1e-5)
 
 
-def test_when_a_worker_is_killed_the_state_is_saved_and_the_run_goes_on(tmp_path, pairs, alone):
+@pytest.mark.parametrize("is_forked", [True, False])
+def test_when_a_worker_is_killed_the_state_is_saved_and_the_run_goes_on(tmp_path, pairs, alone, monkeypatch, is_forked):
+    monkeypatch.setattr(reserve, "can_fork", lambda: is_forked)
     to = tmp_path / "m"
+    before = _children(os.getpid())
     events = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
     for event in events:
         if getattr(event, "step", 0) == 5:
-            helper = re.search(rf"^(\d+) .*regard\.run\.crew {re.escape(str(to))} ", _processes(), re.MULTILINE)
-            os.kill(int(helper[1]), 9)
+            (helper,) = _children(os.getpid()) - before
+            os.kill(helper, 9)
             break
     with pytest.raises(regard.RunError, match=r"worker 1 ended \(signal 9\).* saved up to step \d+, the same command"):
         list(events)
@@ -106,11 +109,13 @@ def test_workers_end_when_the_first_process_is_killed(tmp_path, pairs):
              "--workers", "2", "--steps", "100000", *sets]  # fmt: skip
     first = subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True)
     try:
-        _until(lambda: (to / "run" / "metrics.jsonl").exists() and f"regard.run.crew {to}" in _processes())
+        _until((to / "run" / "metrics.jsonl").exists)
+        helpers = _children(first.pid)
+        assert len(helpers) == 1
     finally:
         first.kill()
         first.communicate()
-    _until(lambda: f"regard.run.crew {to}" not in _processes())
+    _until(lambda: not any(map(_is_there, helpers)))
 
 
 def test_nothing_is_unpickled_between_workers(tmp_path, pairs, monkeypatch):
@@ -179,15 +184,22 @@ def _toml(tree: dict) -> str:
     return "\n".join([*plain, *sections])
 
 
-def _processes() -> str:
-    lines = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue  # it has just ended
-        lines.append(f"{path.parent.name} {words}")
-    return "\n".join(lines)
+def _children(parent: int) -> set[int]:
+    """Processes that another has started and that have not ended."""
+    found = {int(path.name) for path in Path("/proc").glob("[0-9]*")}
+    return {pid for pid in found if _look(pid)[1:] == [str(parent)] and _is_there(pid)}
+
+
+def _is_there(pid: int) -> bool:
+    return _look(pid)[:1] not in ([], ["Z"])
+
+
+def _look(pid: int) -> list[str]:
+    """What a process does, and whose child it is; nothing if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    except OSError:
+        return []
 
 
 def _until(is_so, seconds: float = 120) -> None:

@@ -11,10 +11,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from regard.config import Settings, merge, nearest, resolve
+from regard.config import RunConfig, Settings, merge, nearest, resolve
 from regard.errors import ConfigError, FolderError, RegardError, RunError
 from regard.folder import ABOUT, ModelFolder
 from regard.interop.foreign import take_part
+from regard.machine import count_cores
 from regard.run.begin import Begun, begin
 from regard.run.record import clear, read_record, sole_owner, write_record
 from regard.tasks import TASKS
@@ -26,6 +27,7 @@ from regard.use.trained import Running
 
 if TYPE_CHECKING:
     from regard.run.plan import Plan
+    from regard.run.reserve import Reserve
     from regard.run.session import Event, Finished
     from regard.trainer.distributed import Place, World
 
@@ -91,7 +93,7 @@ def training(
     """
     family = find_task(task)
     wanted = merge(settings or {}, {"task": task})
-    resolve(wanted)  # a typo is told before any file is read
+    asked = resolve(wanted)  # a typo is told before any file is read
     for name in ("device", "workers"):
         if wanted.get(name) in ("auto", None):
             wanted.pop(name, None)  # the same as not to have said anything: what an earlier sitting chose is kept
@@ -101,33 +103,49 @@ def training(
 
     place = Place.launched()
     if place is not None and place.rank > 0:
-        yield from _follow(Path(to), place, str(wanted.get("device", "auto")))
+        yield from _follow(Path(to), place, asked.device)
         return
-    with sole_owner(Path(to), fresh) as run, _world(place, wanted) as world:
+    with _reserve(place, asked) as reserve, sole_owner(Path(to), fresh) as run, _world(place, asked) as world:
         try:
             record = None if fresh else read_record(run)
             size = world.size if world else None
             begun = begin(
                 family, run, record, train_files, valid_files, wanted, check, size, Path(start) if start else None
             )
-            yield from _train(family, Path(to), run, begun, is_new=record is None, check=check, world=world)
+            yield from _train(family, Path(to), run, begun, record is None, check, world, reserve)
         except Stopped:
             raise KeyboardInterrupt from None
 
 
 @contextmanager
-def _world(place: Place | None, wanted: Settings) -> Iterator[World | None]:
+def _reserve(place: Place | None, asked: RunConfig) -> Iterator[list[Reserve]]:
+    """Who can help, if there may be several workers; called first, while there are no threads and no locks."""
+    from regard.device import choose_device
+    from regard.run import crew
+    from regard.run.reserve import in_reserve
+
+    helpers = (asked.workers or count_cores()) - 1
+    if place or not helpers or choose_device(asked.device).type != "cpu":
+        yield []
+        return
+    crew.load_all()
+    with in_reserve(helpers, crew.work) as reserve:
+        yield reserve
+
+
+@contextmanager
+def _world(place: Place | None, asked: RunConfig) -> Iterator[World | None]:
     """The processes that somebody else started, if somebody did."""
     if place is None:
         yield None
         return
-    if wanted.get("workers", place.size) != place.size:
-        raise ConfigError(f"workers={wanted['workers']} were asked for, but {place.size} processes were started "
+    if (asked.workers or place.size) != place.size:
+        raise ConfigError(f"workers={asked.workers} were asked for, but {place.size} processes were started "
                           f"together (WORLD_SIZE); leave --workers out")  # fmt: skip
     from regard.device import choose_device
     from regard.trainer.distributed import joined
 
-    with joined(place, choose_device(str(wanted.get("device", "auto")))) as world:
+    with joined(place, choose_device(asked.device)) as world:
         yield world
 
 
@@ -144,8 +162,9 @@ def _follow(to: Path, place: Place, device: str) -> Iterator[Finished]:
 
 
 def _train(
-    family: Task, to: Path, run: Path, begun: Begun, *, is_new: bool, check: Check, world: World | None
-) -> Iterator[Plan | Event]:
+    family: Task, to: Path, run: Path, begun: Begun, is_new: bool, check: Check, world: World | None,
+    reserve: list[Reserve],
+) -> Iterator[Plan | Event]:  # fmt: skip
     """Puts the processes together, plans, and trains."""
     from regard.device import settled
     from regard.run.crew import Team
@@ -158,9 +177,9 @@ def _train(
         measured = begun.record.get("measured")
         try:
             if measured is None:
-                team, measured = assemble(run, begun.config, begun.tokenizer, standing, world)
+                team, measured = assemble(run, begun.config, begun.tokenizer, standing, world, reserve)
             else:
-                team = Team(run, begun.config, begun.tokenizer, standing, world)
+                team = Team(run, begun.config, begun.tokenizer, standing, world, reserve)
             stack.callback(team.part)
             judge = family.judge(begun.material.valid, team.feed, begun.tokenizer, team.config, check)
         except RegardError:

@@ -27,6 +27,7 @@ from regard.folder import RUN
 from regard.interop.tokenizers import read_tokenizer
 from regard.run.beginning import START
 from regard.run.record import TOKENS
+from regard.run.reserve import Reserve
 from regard.tasks import TASKS
 from regard.tasks.task import Feed
 from regard.text.tokenizer import Tokenizer
@@ -99,8 +100,9 @@ def _decide_shard(config: RunConfig, weights: int) -> bool:
 class Crew:
     """Processes on this machine that help this one; it is the first of them."""
 
-    def __init__(self, folder: Path, size: int, device: torch.device) -> None:
-        self._device, self._size = device, size
+    def __init__(self, folder: Path, size: int, device: torch.device, reserve: list[Reserve]) -> None:
+        """reserve: of whom some are taken; whoever is missing is started anew."""
+        self._device, self._size, self._reserve = device, size, reserve
         self._stack = ExitStack()
         place = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="regard-")))
         self._logs = [place / f"{rank}.log" for rank in range(1, size)]
@@ -136,23 +138,19 @@ class Crew:
             return f"worker {rank} ended ({how}){': ' + words[-1] if words else ''}"
         return None
 
-    def _start(self, folder: Path, rank: int, place: Path) -> subprocess.Popen[bytes]:
-        words = [
-            sys.executable,
-            "-m",
-            "regard.run.crew",
-            str(folder),
-            str(rank),
-            str(self._size),
-            str(place),
-            self._device.type,
-        ]
+    def _start(self, folder: Path, rank: int, place: Path) -> subprocess.Popen[bytes] | Reserve:
+        words = [str(folder), str(rank), str(self._size), str(place), self._device.type]
+        if self._reserve:
+            taken = self._reserve.pop()
+            taken.start(words, self._logs[rank - 1])
+            return taken
         here = str(Path(__file__).resolve().parents[2])  # the same regard as this one, wherever it was found
         paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
         with self._logs[rank - 1].open("wb") as log:
             return subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": paths}
-            )
+                [sys.executable, "-m", "regard.run.crew", *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=os.environ | {"PYTHONPATH": paths},
+            )  # fmt: skip
 
     def _await(self, place: Path) -> None:
         """Waits until every process has started, so that nobody waits for one that never will."""
@@ -171,14 +169,19 @@ class Team:
     """A trainer, and those who train along with it, if there are any."""
 
     def __init__(
-        self, run: Path, config: RunConfig, tokenizer: Tokenizer, standing: Standing, launched: World | None = None
-    ) -> None:
-        """launched: the world, if somebody else started the processes of it."""
+        self, run: Path, config: RunConfig, tokenizer: Tokenizer, standing: Standing, launched: World | None = None,
+        reserve: list[Reserve] | None = None,
+    ) -> None:  # fmt: skip
+        """launched: the world, if somebody else started the processes of it; reserve: who can be taken to help, if one
+        thread is enough for each, for those of torch do not outlive a fork.
+        """
         assert config.workers is not None and config.threads is not None, "decided before"
         self.is_followed, self.is_well = True, True  # whether the others wait for a word, and whether they can hear one
         self.last_words: dict[str, Any] = {}
         device = choose_device(config.device)
-        self._crew = Crew(run.parent, config.workers, device) if launched is None and config.workers > 1 else None
+        self._crew = None
+        if launched is None and config.workers > 1:
+            self._crew = Crew(run.parent, config.workers, device, (reserve or []) if config.threads == 1 else [])
         self.world = self._crew.world if self._crew else launched or World(device=device)
         torch.set_num_threads(config.threads)
         told = {"config": config.model_dump(mode="json"), "standing": standing.model_dump(mode="json")}
@@ -205,13 +208,21 @@ class Team:
         return self._crew.fallen() if self._crew else None
 
 
-def main() -> None:
+def load_all() -> None:
+    """Loads what every process of a run needs and torch loads only when it is first used: 70 MB that those who are
+    forked afterwards share.
+    """
+    with settled(1):
+        torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], fused=True)
+
+
+def work(words: list[str]) -> None:
     """One process of a crew, started by its first."""
-    folder, rank, size, meeting, device = sys.argv[1:]
+    folder, rank, size, meeting, device = words
     place = Path(meeting)
     (place / f"{rank}.ready").touch()
     follow(Path(folder), Place(int(rank), int(size), str(place / "meeting")), device)
 
 
 if __name__ == "__main__":
-    main()
+    work(sys.argv[1:])

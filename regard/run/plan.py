@@ -10,6 +10,7 @@ from typing import Any
 from regard.config import RunConfig, merge, resolve
 from regard.machine import count_cores
 from regard.run.crew import Team
+from regard.run.reserve import Reserve
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
 from regard.trainer.distributed import World
@@ -48,11 +49,12 @@ class Plan:
 
 
 def assemble(
-    run: Path, config: RunConfig, tokenizer: Tokenizer, standing: Standing, launched: World | None
-) -> tuple[Team, dict[str, Any]]:
+    run: Path, config: RunConfig, tokenizer: Tokenizer, standing: Standing, launched: World | None,
+    reserve: list[Reserve],
+) -> tuple[Team, dict[str, Any]]:  # fmt: skip
     """The processes of a new run, by measurement unless they were asked for; and what was measured."""
     if launched is not None or config.workers or config.threads or config.device != "cpu" or count_cores() == 1:
-        team = Team(run, lay_out(config, *_asked(config, launched)), tokenizer, standing, launched)
+        team = Team(run, lay_out(config, *_asked(config, launched)), tokenizer, standing, launched, reserve)
         return team, _measure(team)
     cores = count_cores()
     alone = Team(run, lay_out(config, 1, cores), tokenizer, standing)
@@ -60,7 +62,7 @@ def assemble(
     workers = min(cores, max(1, config.train.tokens_per_batch // LEAST_TOKENS))
     if workers == 1 or _is_short(config, alone, found):
         return alone, found
-    together = Team(run, lay_out(config, workers, cores // workers), tokenizer, standing)
+    together = Team(run, lay_out(config, workers, cores // workers), tokenizer, standing, reserve=reserve)
     try:
         other = _measure(together)
     except BaseException:
