@@ -38,11 +38,13 @@ class Lexicon:
         """For each source token, the `count` likeliest targets, likeliest first."""
         sources, targets = self.keys // self.vocab_size, self.keys % self.vocab_size  # (N,) each
         order = torch.argsort(self.chances, descending=True, stable=True)
+        order = order[torch.argsort(sources[order], stable=True)]  # by source, likeliest first
+        sizes = torch.bincount(sources, minlength=self.vocab_size)  # (V,)
+        ranks = torch.arange(len(order)) - (sizes.cumsum(0) - sizes)[sources[order]]  # (N,) within its source
+        order = order[ranks < count]
         found: dict[int, list[int]] = {}
         for source, target in zip(sources[order].tolist(), targets[order].tolist(), strict=True):
-            listed = found.setdefault(source, [])
-            if len(listed) < count:
-                listed.append(target)
+            found.setdefault(source, []).append(target)
         return found
 
     def kept(self) -> Chances:
@@ -75,17 +77,23 @@ def _links(pairs: EncodedPairs, rows: Tensor, vocab_size: int) -> tuple[Tensor, 
     which target and which source token of the text it is. In parts and in few bytes: these are the largest things that
     a training holds.
     """
-    keys, steps, places, said = [], [], [], 0
+    count = int((pairs.sources.lengths[rows] * pairs.targets.lengths[rows]).sum())
+    small = torch.int32 if vocab_size**2 <= torch.iinfo(torch.int32).max else torch.int64
+    every = torch.empty(count, dtype=small)  # (L,) entries by their keys
+    steps, places = torch.empty(count, dtype=torch.int32), torch.empty(count, dtype=torch.int32)  # (L,) each
+    known = torch.empty(0, dtype=small)  # (N,)
+    start = said = 0
     for part in rows.split(PART):
         sources, targets, mine, their = _links_of(pairs, part)
-        keys.append(sources * vocab_size + targets)
-        steps.append((mine + said).int())
-        places.append(their.int())
+        here = slice(start, start + len(sources))
+        every[here], steps[here], places[here] = sources * vocab_size + targets, mine + said, their
+        known = torch.unique(torch.cat([known, torch.unique(every[here])]))
+        start += len(sources)
         said += int(pairs.targets.lengths[part].sum())
-    every = torch.cat(keys)  # (L,)
-    keys.clear()
-    known, where = torch.unique(every, return_inverse=True)  # (N,), (L,)
-    return known, where.int(), torch.cat(steps), torch.cat(places)
+    where = every if small == torch.int32 else torch.empty_like(steps)
+    for there, keys in zip(where.split(LINKS_AT_ONCE), every.split(LINKS_AT_ONCE), strict=True):
+        there.copy_(torch.searchsorted(known, keys))
+    return known.long(), where, steps, places
 
 
 def _count(
@@ -100,9 +108,9 @@ def _count(
     for number in range(ROUNDS_ALONE + ROUNDS_AGREED):
         shares = []  # (L,) of each link among all that explain the same token
         for table, tokens in zip(chances, said, strict=True):
-            weights = table[where]  # (L,)
+            weights = table.index_select(0, where)  # (L,)
             mass = torch.zeros(int(tokens.max()) + 1).index_add_(0, tokens, weights)
-            shares.append(weights.div_(mass[tokens]))
+            shares.append(weights.div_(mass.index_select(0, tokens)))
         if number >= ROUNDS_ALONE:
             shares = [shares[0].mul_(shares[1])] * 2
         chances = [_shares(where, share, giver, vocab_size) for share, giver in zip(shares, givers, strict=True)]
