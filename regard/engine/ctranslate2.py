@@ -74,10 +74,14 @@ class FastTranslator:
         return wait
 
     def _budget(self, sources: Sequence[list[int]], search: Search) -> int:
-        """Tokens of a batch: larger ones are faster, as long as every worker has some and no candidates are shared."""
+        """Tokens of a batch: larger ones are faster, as long as every worker has some and no candidates are shared.
+
+        Where they are shared, more sentences make a longer list. Several beams need that: what is not on it makes a
+        weak one look better than it is.
+        """
         least, most = TOKENS_PER_BATCH
         if search.is_fast:
-            return least
+            return least if search.beams == 1 else most
         workers = self.layouts["bulk"].workers
         shares = BATCHES_PER_WORKER * workers if workers > 1 else 1  # one alone waits for nobody
         return min(most, max(least, search.beams * sum(map(len, sources)) // shares))
