@@ -143,7 +143,8 @@ def test_torchrun_on_two_machines_makes_bit_for_bit_the_same(tmp_path, pairs, al
     for rank in range(2):
         launch = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", f"--node-rank={rank}",
                   "--nproc-per-node=1", "--master-addr=127.0.0.1", f"--master-port={port}"]  # fmt: skip
-        words = ["-m", "regard", "train", "translate", pairs["source"], pairs["target"], "--to", to, "--config", config]
+        words = ["-m", "regard", "train", "translate", pairs["source"], pairs["target"], "--to", to, "--config", config,
+                 "--workers", "2"]  # fmt: skip
         env = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
         started.append(subprocess.Popen([*launch, *map(str, words)], stderr=subprocess.PIPE, text=True, env=env))
     said = [process.communicate(timeout=240)[1] for process in started]
