@@ -69,7 +69,7 @@ def bench(data: Path, steps: int) -> dict[str, object]:
     files = FILL.gather(text=data / "train.en", valid=data / "val.en")
     corpus = FILL.read(*files, resolve({}))
     settings = merge(FILL.kinds["bert"], FILL.sizes["tiny"])
-    config = resolve(merge(merge(settings, FILL.defaults(corpus, "bert")), {"model": {"kind": "bert"}}))
+    config = resolve(merge(merge(settings, FILL.defaults(corpus, "bert", None)), {"model": {"kind": "bert"}}))
     tokenizer = FILL.learn(corpus, config, lambda: None)
     rate = config.train.rate or choose_rate(config.model.width)
     config = resolve(

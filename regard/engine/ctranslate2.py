@@ -17,7 +17,9 @@ from regard.generate.found import Finding, Hypothesis
 from regard.generate.settings import Sampling, Search
 from regard.machine import step_back
 
-TOKENS_PER_BATCH = (1024, 2048)  # source tokens times beams, padding included: at least, at most
+# Source tokens times beams, padding included: at least, at most.
+TOKENS_PER_BATCH = {"float32": (1024, 2048), "int8": (900, 900)}
+TOKENS_TOGETHER = (768, 2048)  # of those who share candidates: with one beam, with several
 BATCHES_PER_WORKER = 3  # at least, of many lines: so that none waits long for another at the end
 TRIAL_ROWS, TRIAL_LENGTH = 32, 12  # of the sentences a layout is tried with; rows for each worker
 
@@ -79,9 +81,9 @@ class FastTranslator:
         Where they are shared, more sentences make a longer list. Several beams need that: what is not on it makes a
         weak one look better than it is.
         """
-        least, most = TOKENS_PER_BATCH
         if search.is_fast:
-            return least if search.beams == 1 else most
+            return TOKENS_TOGETHER[search.beams > 1]
+        least, most = TOKENS_PER_BATCH[self._precision]
         workers = self.layouts["bulk"].workers
         shares = BATCHES_PER_WORKER * workers if workers > 1 else 1  # one alone waits for nobody
         return min(most, max(least, search.beams * sum(map(len, sources)) // shares))

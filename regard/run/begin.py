@@ -170,10 +170,14 @@ def decide(family: Task, corpus: Corpus, wanted: Settings) -> RunConfig:
 
 def _defaults(family: Task, corpus: Corpus, wanted: Settings) -> Settings:
     """What follows from the kind of model, the size and the text; whoever says when to stop says all of it."""
+    from regard.device import choose_device
+
     kind = wanted.get("model", {}).get("kind", next(iter(family.kinds)))
     if kind not in family.kinds:
         raise ConfigError(f"model.kind={kind} is not a kind of {family.name}{nearest(str(kind), list(family.kinds))}")
-    by_text = family.defaults(corpus, kind)
+    asked = resolve(wanted)
+    minutes = asked.stop.minutes if choose_device(asked.device).type == "cpu" else None
+    by_text = family.defaults(corpus, kind, minutes)
     size = str(wanted.get("size") or by_text["size"])
     found: Settings = {"model": {"kind": kind}}
     for settings in (family.kinds[kind], family.sizes[size], by_text):

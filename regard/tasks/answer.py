@@ -66,7 +66,7 @@ def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> 
     return read_corpus("stories", files, valid_files, lambda files: read_stories(files.paths), split)
 
 
-def defaults(corpus: Corpus, kind: str) -> Settings:
+def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """As many updates as make the epochs full; the rate comes down to nothing over them."""
     size, epochs, least = LENGTHS[kind]
     rows = KINDS[kind]["train"].get("questions_per_batch", TrainConfig().questions_per_batch)

@@ -62,7 +62,7 @@ def hold_out(lines: list[str], count: int, seed: int) -> tuple[list[str], list[s
     return [line for line in lines if line not in chosen], sorted(chosen)
 
 
-def defaults(corpus: Corpus, kind: str) -> Settings:
+def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape and vocabulary by the size of the text in running words."""
     return choose("fill", count_words(corpus.train))
 

@@ -90,7 +90,8 @@ class Task:
     sizes: dict[str, Settings]  # the dial: size -> what follows from it
     gather: Callable[..., tuple[Any, Any]]  # named files -> (files to train on, files to validate on or None)
     read: Callable[[Any, Any, RunConfig], Corpus]
-    defaults: Callable[[Corpus, str], Settings]  # of a kind: what nobody has to set, the size among it
+    # of a kind, and of the minutes that a CPU has for it, if they were told: what nobody has to set, the size among it
+    defaults: Callable[[Corpus, str, float | None], Settings]
     learn: Callable[[Corpus, RunConfig, Check], Tokenizer]
     encode: Callable[[list[Any], Tokenizer, RunConfig, Check], Encoded]
     feed: Callable[[dict[str, Tensor], Tokenizer, RunConfig], Feed]  # of what was encoded

@@ -124,10 +124,10 @@ def default_held_out(pairs: int) -> int:
     return min(1000, max(1, pairs // 20))
 
 
-def defaults(corpus: Corpus, kind: str) -> Settings:
+def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape, vocabulary and regularisation by the size of the corpus in running words."""
     words = count_words(text for pair in corpus.train for text in (pair.source, pair.target))
-    return merge(corpus.facts, choose("translate", words))
+    return merge(corpus.facts, choose("translate", words, minutes))
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:

@@ -69,7 +69,7 @@ def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> 
     return read_corpus("text", files, valid_files, read_documents, lambda t: hold_out_documents(t, config.seed))
 
 
-def defaults(corpus: Corpus, kind: str) -> Settings:
+def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape and tokenizer by the size of the text."""
     return choose("write", count_words(corpus.train))
 

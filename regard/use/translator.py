@@ -276,12 +276,12 @@ class Translator(Trained):
         if odd := [line for line in lines if not isinstance(line, str)]:
             raise ConfigError(f"{odd[0]!r:.60} is not a text; translate takes one, and translate_all takes several")
         texts = [line.strip() for line in lines]
-        encoded = self.tokenizer.encode_all(texts)
+        encoded, longest = self.tokenizer.encode_all(texts), self._longest
         counts, flat, sources = [], [], []
         for text, ids in zip(texts, encoded, strict=True):
             parts, found = ([text], [ids]) if text else ([], [])
-            if len(ids) > self._longest:
-                parts = split_to_fit(text, lambda part: len(self.tokenizer.encode(part)) <= self._longest)
+            if len(ids) > longest:
+                parts = split_to_fit(text, lambda part: len(self.tokenizer.encode(part)) <= longest)
                 found = self.tokenizer.encode_all(parts)
             counts.append(len(parts))
             flat += parts

@@ -3,8 +3,12 @@
 import pytest
 
 from regard.config import merge, resolve
+from regard.run.begin import decide
 from regard.tasks import TASKS
 from regard.tasks.table import TABLE, choose, choose_vocab_size, count_words
+from regard.tasks.task import Corpus
+from regard.tasks.translate import TRANSLATE
+from regard.text.corpus import Pair
 
 
 @pytest.mark.parametrize("task", sorted(TABLE))
@@ -28,3 +32,25 @@ def test_vocabulary_grows_with_the_corpus_within_bounds():
 def test_words_are_counted_where_no_spaces_are_written():
     assert count_words(["one two three"]) == 3
     assert count_words(["字" * 60]) == 10
+
+
+@pytest.mark.parametrize("task", sorted(TABLE))
+def test_who_has_less_time_never_gets_a_larger_network(task):
+    for words in (1, 1_000_000, 3_000_000, 30_000_000, 10**10):
+        places = [
+            list(TASKS[task].sizes).index(choose(task, words, minutes)["size"]) for minutes in (0.1, 10, 60, 600, None)
+        ]
+        assert places == sorted(places)
+
+
+def test_a_run_of_minutes_on_much_text_takes_a_tiny_translator_and_a_long_one_a_small_one():
+    corpus = Corpus(
+        [Pair("a b c d e f g h i j", "k l m n o p q r s t", 1)] * 150_000, [], [], {}, {}
+    )  # 3 million words
+
+    def size(**stop):
+        config = decide(TRANSLATE, corpus, {"task": "translate", "device": "cpu", "stop": stop})
+        return config.model.width, config.model.dropout, config.train.tokens_per_batch
+
+    assert size(minutes=10) == (128, 0.2, 4096)
+    assert size(minutes=200) == size(steps=100) == size() == (256, 0.1, 8192)
