@@ -9,9 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from regard.run.reserve import can_fork, in_reserve
+from regard.run import reserve
+from regard.run.reserve import in_reserve
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
+
+
+@pytest.fixture
+def may_fork(monkeypatch):
+    """Whatever threads other tests have left here: what is forked below needs nothing of theirs."""
+    monkeypatch.setattr(reserve, "can_fork", lambda: True)
 
 
 def work(words: list[str]) -> None:
@@ -22,7 +29,7 @@ def work(words: list[str]) -> None:
         time.sleep(600)
 
 
-def test_one_that_is_told_to_works_and_what_it_says_is_in_its_log(tmp_path):
+def test_one_that_is_told_to_works_and_what_it_says_is_in_its_log(tmp_path, may_fork):
     with in_reserve(2, work) as kept:
         one, other = kept.pop(), kept.pop()
         one.start(["a", "b"], tmp_path / "one.log")
@@ -32,7 +39,7 @@ def test_one_that_is_told_to_works_and_what_it_says_is_in_its_log(tmp_path):
     assert (tmp_path / "other.log").read_text().endswith("ValueError: nothing to be done\n")
 
 
-def test_one_that_is_killed_says_by_which_signal_and_one_that_works_on_is_not_waited_for(tmp_path):
+def test_one_that_is_killed_says_by_which_signal_and_one_that_works_on_is_not_waited_for(tmp_path, may_fork):
     with in_reserve(1, work) as kept:
         one = kept.pop()
         one.start(["wait"], tmp_path / "log")
@@ -44,7 +51,7 @@ def test_one_that_is_killed_says_by_which_signal_and_one_that_works_on_is_not_wa
         one.kill()  # again is no error
 
 
-def test_those_that_nobody_wants_are_gone_afterwards():
+def test_those_that_nobody_wants_are_gone_afterwards(may_fork):
     with in_reserve(3, work) as kept:
         pids = [one.pid for one in kept]
         assert len(pids) == 3
@@ -67,7 +74,7 @@ def test_those_that_wait_end_when_the_first_process_is_killed():
         time.sleep(0.05)
 
 
-def test_a_lock_of_the_first_process_ends_with_it_while_they_live_on(tmp_path):
+def test_a_lock_of_the_first_process_ends_with_it_while_they_live_on(tmp_path, may_fork):
     file = (tmp_path / "lock").open("w")
     fcntl.flock(file, fcntl.LOCK_EX)
     with in_reserve(1, work) as kept:
@@ -83,12 +90,19 @@ def test_a_lock_of_the_first_process_ends_with_it_while_they_live_on(tmp_path):
         one.wait(30)
 
 
+def test_a_process_without_other_threads_can_be_forked():
+    program = "from regard.run import crew, reserve\ncrew.load_all()\nprint(reserve.can_fork())"
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"
+    )
+
+
 def test_with_another_thread_nobody_is_forked():
     is_over = threading.Event()
     other = threading.Thread(target=is_over.wait)
     other.start()
     try:
-        assert not can_fork()
+        assert not reserve.can_fork()
         with in_reserve(2, work) as kept:
             assert kept == []
     finally:
