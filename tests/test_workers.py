@@ -102,6 +102,21 @@ def test_when_a_worker_is_killed_the_state_is_saved_and_the_run_goes_on(tmp_path
     assert_same(state(to), state(alone))
 
 
+def test_a_worker_that_was_killed_while_it_waited_is_replaced(tmp_path, pairs, alone, monkeypatch):
+    monkeypatch.setattr(reserve, "can_fork", lambda: True)
+    start = reserve.Reserve.__init__
+
+    def start_dead(self, work) -> None:
+        start(self, work)
+        self.kill()
+        self.wait(30)
+
+    monkeypatch.setattr(reserve.Reserve, "__init__", start_dead)
+    to = tmp_path / "m"
+    regard.train("translate", to=to, settings=settings(20, workers=2), **pairs)
+    assert_same(state(to), state(alone))
+
+
 def test_workers_end_when_the_first_process_is_killed(tmp_path, pairs):
     to = tmp_path / "m"
     sets = [word for one in ("model.width=16", "model.layers=1", "threads=1") for word in ("--set", one)]

@@ -140,10 +140,12 @@ class Crew:
 
     def _start(self, folder: Path, rank: int, place: Path) -> subprocess.Popen[bytes] | Reserve:
         words = [str(folder), str(rank), str(self._size), str(place), self._device.type]
-        if self._reserve:
+        while self._reserve:
             taken = self._reserve.pop()
-            taken.start(words, self._logs[rank - 1])
-            return taken
+            if taken.poll() is None:
+                taken.start(words, self._logs[rank - 1])
+                return taken
+            taken.dismiss()  # somebody has killed it meanwhile
         here = str(Path(__file__).resolve().parents[2])  # the same regard as this one, wherever it was found
         paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
         with self._logs[rank - 1].open("wb") as log:
