@@ -1,33 +1,72 @@
-"""Files that are written whole or not at all, and survive a crash right after. Knows nothing of what is in them."""
+"""Files that are written whole or not at all, and survive a crash right after; and files that are files, not pipes.
 
+Knows nothing of what is in them.
+"""
+
+import errno
 import hashlib
 import os
+import secrets
+import stat
 from collections.abc import Callable
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 
-UNFINISHED = ".unfinished"  # suffix of a file that is being written; whoever finds one may delete it
+UNFINISHED = ".unfinished"  # suffix of a file that is being written
+KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder",
+}
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """A regular file, opened for reading; a pipe, device or socket is an OSError at once instead of an endless wait.
+
+    Links are followed: the hub's own cache is made of them. What they lead to must be a regular file.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    kind = stat.S_IFMT(os.fstat(handle).st_mode)
+    if kind != stat.S_IFREG:
+        os.close(handle)
+        what = KINDS.get(kind, "a special file")
+        raise OSError(errno.EINVAL, f"it is {what}, and only regular files are read", str(path))
+    return os.fdopen(handle, "rb")
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The bytes of a regular file; one that has more than `most` of them is an OSError before any is read."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise OSError(errno.EFBIG, f"it has {size} bytes, and such a file has at most {most}", str(path))
+        return file.read(most)
 
 
 def write_whole(path: Path, content: bytes | str | Callable[[Path], None]) -> None:
     """Makes `path` hold this content; after a crash it holds either the old content or the new.
 
+    A link of that name is replaced, never followed, and so is one that lies where the new content is written first.
     Content may also be a function that writes the file it is given.
     """
-    unfinished = path.with_name(path.name + UNFINISHED)
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
     try:
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # never what was there before
+        with os.fdopen(handle, "wb") as file:
+            if not callable(content):
+                file.write(content.encode() if isinstance(content, str) else content)
         if callable(content):
-            unfinished.touch()
             mode = unfinished.stat().st_mode  # what this user's files usually allow; some writers make theirs private
             content(unfinished)
             unfinished.chmod(mode)
-        else:
-            unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
         sync(unfinished)
         unfinished.replace(path)
     except BaseException as problem:
         with suppress(OSError):
-            unfinished.unlink(missing_ok=True)  # on a full disk it would be in the way of whoever makes room
+            unfinished.unlink(missing_ok=True)  # on a full disk it would be in the way of making room
         if "I/O error" in str(problem):  # as writers in Rust say it
             raise OSError(str(problem)) from None
         raise
@@ -44,6 +83,6 @@ def sync(path: Path) -> None:
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
+    """SHA-256 of a regular file's bytes."""
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
