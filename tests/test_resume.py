@@ -127,9 +127,9 @@ def test_metrics_tell_each_step_once(tmp_path, pairs):
 def test_another_text_is_refused(tmp_path, pairs):
     regard.train("translate", to=tmp_path / "m", settings=settings(5), **pairs)
     other = write_pairs(tmp_path / "other", 200)
-    with pytest.raises(regard.RunError, match=r"train\.en \(source\) was different when .* was begun"):
+    with pytest.raises(regard.RunError, match=r"was begun with other text \(source: train\.en was changed"):
         regard.train("translate", to=tmp_path / "m", settings=settings(9), **other)
-    with pytest.raises(regard.RunError, match=r"valid_source\) was not there"):
+    with pytest.raises(regard.RunError, match=r"valid_source: none -> train\.en"):
         regard.train(
             "translate", to=tmp_path / "m", settings=settings(9), **pairs,
             valid_source=other["source"], valid_target=other["target"],

@@ -11,6 +11,7 @@ from regard.errors import ConfigError, RunError
 from regard.files import hash_file, write_whole
 from regard.interop.tokenizers import read_tokenizer
 from regard.run.beginning import START, Beginning
+from regard.run.reading import describe_reading, other_facts, other_text
 from regard.run.record import RECORD, TOKENS, clear, write_record
 from regard.tasks.task import Check, Corpus, Encoded, Task
 from regard.tasks.texts import named
@@ -19,6 +20,7 @@ from regard.text.tokenizer import Tokenizer
 
 PATIENCE = 8  # validations in a row that may be no better, where nobody says when to stop
 MAY_CHANGE = ("stop.", "workers:", "threads:", "shard:")  # in the middle of a run
+MOST_NAMED = 6  # differences that a message lists
 
 
 @dataclass(frozen=True)
@@ -68,16 +70,29 @@ def begin(
     corpus = family.read(train_files, valid_files, before)
     kept = {name: value for name, value in record["config"].items() if name != "stop"}
     ends = {"stop": _defaults(family, corpus, merge(kept, wanted)).get("stop", {})}
-    config = resolve(merge(merge(kept, ends), wanted | ({"workers": launched} if launched else {})))
-    changed = [line for line in differences(before, config) if not line.startswith(MAY_CHANGE)]
-    if changed:
-        raise RunError(f"{run.parent} was begun with other settings ({'; '.join(changed)}); leave them as they were "
-                       f"to go on, add --fresh to start over, or train to another folder")  # fmt: skip
-    _refuse_other_text(run, record, corpus)
+    kept = merge(merge(kept, ends), other_facts(record, corpus))
+    config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})))
     tokenizer: Any = read_tokenizer(run)
+    is_proven = "examples" not in record and _is_same_when_encoded(
+        family, run, record, corpus, tokenizer, before, check
+    )
+    now = describe_reading(corpus)
+    _refuse_changes(run, differences(before, config), other_text(record, now, is_proven))
+    record = now | record
     left_out = [*corpus.left_out, *_keep_tokens(family, run, record, corpus, tokenizer, config, check)]
     material = Material(len(corpus.train), corpus.valid, left_out, corpus.fingerprints, corpus.files)
     return Begun(config, tokenizer, material, record, _note(before, config))
+
+
+def _refuse_changes(run: Path, settings: list[str], text: list[str]) -> None:
+    settings = [line for line in settings if not line.startswith(MAY_CHANGE)]
+    kinds = [name for name, lines in (("text", text), ("settings", settings)) if lines]
+    if kinds:
+        changed = [*text, *settings]
+        more = f"; and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+        raise RunError(f"{run.parent} was begun with other {' and '.join(kinds)} ({'; '.join(changed[:MOST_NAMED])}"
+                       f"{more}); leave it as it was to resume, add --fresh to start over, or train to another "
+                       f"folder")  # fmt: skip
 
 
 def _resolve_record(run: Path, record: dict[str, Any]) -> RunConfig:
@@ -106,8 +121,7 @@ def _begin_new(
         write_whole(run / name, content)
     record = {
         "config": config.model_dump(mode="json"),
-        "fingerprints": corpus.fingerprints,
-        "files": corpus.files,
+        **describe_reading(corpus),
         "tokens_sha256": _write_tokens(run, encoded),
     }
     if beginning:
@@ -135,6 +149,24 @@ def _keep_tokens(
     if not path.exists() or hash_file(path) != record.get("tokens_sha256"):
         record["tokens_sha256"] = _write_tokens(run, family.encode(corpus.train, tokenizer, config, check))
     return [LeftOut(**entry) for entry in open_tensors(path)[1]["left_out"]]
+
+
+def _is_same_when_encoded(
+    family: Task, run: Path, record: dict[str, Any], corpus: Corpus, tokenizer: Tokenizer, config: RunConfig,
+    check: Check,
+) -> bool:  # fmt: skip
+    """Whether a run of 0.1, which kept no hash of its examples, has the same ones: by its files and encoded text.
+
+    How a file for validation alone was read cannot be known then.
+    """
+    from regard.data.store import open_tensors
+
+    path = run / TOKENS
+    is_known = all(name.removeprefix("valid_") in corpus.reading for name in corpus.reading)
+    if not is_known or record["fingerprints"] != corpus.fingerprints or not path.exists():
+        return False
+    before, now = open_tensors(path)[0], family.encode(corpus.train, tokenizer, config, check).tensors
+    return before.keys() == now.keys() and all(before[name].equal(now[name]) for name in now)
 
 
 def _write_tokens(run: Path, encoded: Encoded) -> str:
@@ -184,13 +216,3 @@ def _defaults(family: Task, corpus: Corpus, wanted: Settings) -> Settings:
         found = merge(found, settings)
     given = wanted.get("stop") or {}
     return found | {"stop": {} if given else found.get("stop", {"patience": PATIENCE})}
-
-
-def _refuse_other_text(run: Path, record: dict[str, Any], corpus: Corpus) -> None:
-    for role in sorted({*record["fingerprints"], *corpus.fingerprints}):
-        before, now = record["fingerprints"].get(role), corpus.fingerprints.get(role)
-        if before != now:
-            name = corpus.files.get(role) or record["files"].get(role)
-            what = "was not there" if before is None else "is gone" if now is None else "was different"
-            raise RunError(f"{name} ({role}) {what} when {run.parent} was begun; give the same text to go on, "
-                           f"add --fresh to start over, or train to another folder")  # fmt: skip

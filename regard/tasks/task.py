@@ -30,6 +30,7 @@ class Corpus:
     fingerprints: dict[str, str]  # role -> SHA-256 of the file
     files: dict[str, str]  # role -> name of the file
     facts: Settings = field(default_factory=dict)  # settings that follow from the files, such as the languages
+    reading: dict[str, str] = field(default_factory=dict)  # how the files were read, such as their columns
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,10 @@ def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> 
     """All pairs; without files to validate on, some are held out, the same ones every time."""
     pairs, left_out = read_pairs(files)
     roles = dict(zip(("source", "target"), files.paths, strict=False))
+    reading = files.reading
     if valid_files is not None:
         valid, _ = read_pairs(valid_files)
+        reading |= {f"valid_{name}": value for name, value in valid_files.reading.items()}
         roles |= dict(zip(("valid_source", "valid_target"), valid_files.paths, strict=False))
     else:
         with named(files.paths):
@@ -95,6 +97,7 @@ def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> 
         fingerprints={role: fingerprint(path) for role, path in roles.items()},
         files=name_files(roles),
         facts={"source_language": source_language, "target_language": target_language},
+        reading=reading,
     )
 
 

@@ -52,6 +52,15 @@ class PairFiles:
         """The files, source first."""
         return [self.source] if self.target is None else [self.source, self.target]
 
+    @property
+    def reading(self) -> dict[str, str]:
+        """Which columns or keys are read, also if nobody chose them; nothing of two parallel files."""
+        if self.target is not None:
+            return {}
+        if kind_of(self) == "columns":
+            return {"columns": ",".join(map(str, self.columns))}
+        return {"keys": ",".join(self.keys or _first_keys(self.source))}
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -178,17 +187,26 @@ def _keys(path: Path, keys: tuple[str, str] | None) -> Iterator[Pair]:
                 f'{path} line {number} is not a JSON object; each line must be one, as in {{"de": …, "en": …}}'
             )
         if keys is None:
-            if len(entry) != 2:
-                raise CorpusError(f"{path} line {number} has the keys {', '.join(entry)}; "
-                                  f"say which two are source and target with --keys source,target")  # fmt: skip
-            first, second = entry
-            keys = first, second
+            keys = _both(entry, path, number)
         texts = [entry.get(key) for key in keys]
         for key, text in zip(keys, texts, strict=True):
             if not isinstance(text, str):
                 raise CorpusError(f"{path} line {number} has no text under the key {key!r}; it has {', '.join(entry)}")
             _refuse_what_is_not_text(path, number, text)
         yield Pair(str(texts[0]), str(texts[1]), number)
+
+
+def _first_keys(path: Path) -> tuple[str, str]:
+    """The keys of the first pair, which were found to be two when the file was read."""
+    return _both(json.loads(next(line for line in read_lines(path) if line.strip())), path, 1)
+
+
+def _both(entry: dict[str, str], path: Path, number: int) -> tuple[str, str]:
+    if len(entry) != 2:
+        raise CorpusError(f"{path} line {number} has the keys {', '.join(entry)}; "
+                          f"say which two are source and target with --keys source,target")  # fmt: skip
+    first, second = entry
+    return first, second
 
 
 def _open(path: Path) -> IO[bytes]:

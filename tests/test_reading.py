@@ -1,0 +1,235 @@
+"""A run is resumed with the text it began with: whatever option changes what is read is refused by its name."""
+
+import gzip
+import inspect
+import json
+import shutil
+
+import pytest
+from conftest import family_settings, write_lines, write_pairs
+
+import regard
+from regard.tasks import TASKS
+from regard.text.stories import write_stories
+
+
+def pair_lines(count, **options):
+    return [(p.source, p.target) for p in regard.phrasebook("en", "fr", count, **options)]
+
+
+def write_tsv(path, pairs):
+    return write_lines(path, ["\t".join(pair) for pair in pairs])
+
+
+def write_jsonl(path, pairs):
+    return write_lines(path, [json.dumps({"en": one, "fr": other}) for one, other in pairs])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Files of every kind: two parts of the same sort, and something to validate on."""
+    tmp_path = tmp_path_factory.mktemp("reading")
+    train, more, held = pair_lines(120), pair_lines(200)[120:], pair_lines(20, held_out=True)
+    for name, pairs in (("a", train), ("b", more), ("v", held)):
+        write_lines(tmp_path / f"{name}.en", [one for one, _ in pairs])
+        write_lines(tmp_path / f"{name}.fr", [other for _, other in pairs])
+        write_tsv(tmp_path / f"{name}.tsv", pairs)
+        write_tsv(tmp_path / f"{name}3.tsv", [(*pair, pair[0].upper()) for pair in pairs])
+        write_jsonl(tmp_path / f"{name}.jsonl", pairs)
+    for name, count in (("a", 60), ("b", 80), ("v", 20)):
+        (tmp_path / f"{name}.stories").write_text(write_stories(regard.induction(count, held_out=name == "v")))
+    for name in ("en", "fr", "stories"):
+        shutil.copy(tmp_path / f"a.{name}", tmp_path / f"copy.{name}")
+        (tmp_path / f"copy.{name}.gz").write_bytes(gzip.compress((tmp_path / f"a.{name}").read_bytes()))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def begun(place):
+    """Makes copies of runs that began with these files, each trained once."""
+    made = {}
+
+    def copy(task, options, to):
+        key = task, json.dumps(options)
+        if key not in made:
+            made[key] = place / f"run-{len(made)}"
+            begin(task, made[key], at(place, options))
+        shutil.copytree(made[key], to)
+        return to
+
+    return copy
+
+
+# Of each family: with which files a run begins, and what may change: the option, and how the refusal names it.
+TEXTS = [
+    ({"text": ["a.en", "b.en"]}, {"text": ["b.en", "a.en"]}, "order of the files: a.en, b.en -> b.en, a.en"),
+    ({"text": ["a.en", "b.en"]}, {"text": ["a.en"]}, "text_2: b.en -> none"),
+    ({"text": ["a.en"]}, {"text": ["a.en", "b.en"]}, "text_2: none -> b.en"),
+    ({"text": "a.en"}, {"text": "a.fr"}, "text_1: a.en -> a.fr"),
+    ({"text": "a.en"}, {"text": "a.en", "valid": "v.en"}, "valid_1: none -> v.en"),
+    ({"text": "a.en", "valid": "v.en"}, {"text": "a.en"}, "valid_1: v.en -> none"),
+    ({"text": "a.en", "valid": "v.en"}, {"text": "a.en", "valid": "b.en"}, "valid_1: v.en -> b.en"),
+    ({"text": "a.en", "valid": "v.en"}, {"text": "v.en", "valid": "a.en"}, "order of the files"),
+]
+STORIES = [
+    ({"stories": ["a.stories", "b.stories"]}, {"stories": ["b.stories", "a.stories"]}, "order of the files"),
+    ({"stories": ["a.stories", "b.stories"]}, {"stories": "a.stories"}, "stories_2: b.stories -> none"),
+    ({"stories": "a.stories"}, {"stories": "a.stories", "valid": "v.stories"}, "valid_1: none -> v.stories"),
+    ({"stories": "a.stories"}, {"stories": "b.stories"}, "stories_1: a.stories -> b.stories"),
+]
+PAIRS = [
+    ({"source": "a.tsv"}, {"source": "a.tsv", "columns": (2, 1)}, "columns: 1,2 -> 2,1"),
+    ({"source": "a3.tsv", "columns": (1, 2)}, {"source": "a3.tsv", "columns": (1, 3)}, "columns: 1,2 -> 1,3"),
+    ({"source": "a.jsonl"}, {"source": "a.jsonl", "keys": ("fr", "en")}, "keys: en,fr -> fr,en"),
+    ({"source": "a.en", "target": "a.fr"}, {"source": "a.fr", "target": "a.en"}, "order of the files"),
+    ({"source": "a.en", "target": "a.fr"}, {"source": "a.tsv", "columns": (2, 1)}, "target: a.fr -> none"),
+    ({"source": "a.en", "target": "a.fr"}, {"source": "b.en", "target": "b.fr"}, "source: a.en -> b.en"),
+    (
+        {"source": "a.en", "target": "a.fr", "valid_source": "v.en", "valid_target": "v.fr"},
+        {"source": "a.en", "target": "a.fr", "valid_source": "v.fr", "valid_target": "v.en"},
+        "order of the files",
+    ),
+    (
+        {"source": "a.en", "target": "a.fr", "valid_source": "v.tsv"},
+        {"source": "a.en", "target": "a.fr", "valid_source": "v.tsv", "columns": (2, 1)},
+        "valid_columns: 1,2 -> 2,1",
+    ),
+    (
+        {"source": "a.en", "target": "a.fr", "valid_source": "v.jsonl"},
+        {"source": "a.en", "target": "a.fr", "valid_source": "v.jsonl", "keys": ("fr", "en")},
+        "valid_keys: en,fr -> fr,en",
+    ),
+]
+CHANGES = {"translate": PAIRS, "write": TEXTS, "fill": TEXTS, "answer": STORIES}
+
+
+def at(place, options):
+    """The options with their files in a folder."""
+
+    def whole(value):
+        if isinstance(value, list):
+            return [whole(one) for one in value]
+        return place / value if isinstance(value, str) else value
+
+    return {name: whole(value) for name, value in options.items()}
+
+
+def begin(task, to, files, **settings):
+    """A run of one step that can be resumed."""
+    regard.train(task, to=to, settings=one_step(task) | settings, **files)
+
+
+def one_step(task):
+    settings = family_settings(task, 1)
+    if task == "answer":
+        settings["model"] = {"restarts": 1}
+    return settings
+
+
+CASES = [(task, *case) for task, cases in CHANGES.items() for case in cases]
+
+
+@pytest.mark.parametrize(("task", "before", "after", "named"), CASES, ids=lambda value: None)
+def test_whatever_changes_the_text_is_refused_by_its_name(task, before, after, named, place, begun, tmp_path):
+    run = begun(task, before, tmp_path / "m")
+    with pytest.raises(regard.RunError) as refused:
+        begin(task, run, at(place, after))
+    assert named in str(refused.value) and "--fresh" in str(refused.value)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_option_of_every_family_is_among_them(task):
+    """Whoever adds an option to what a family reads says here how a resumed run notices it."""
+    tried = {name for case in CHANGES[task] for one in case[:2] for name in one}
+    assert tried == set(inspect.signature(TASKS[task].gather).parameters)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("section", "name", "value"),
+    [("text", "max_length", 99), ("text", "lowercase", "other"), ("train", "held_out", 3), (None, "seed", 7),
+     (None, "source_language", "xx")],
+)  # fmt: skip
+def test_a_setting_that_shapes_the_text_is_refused_by_its_name(task, section, name, value, place, begun, tmp_path):
+    run = begun(task, CHANGES[task][0][0], tmp_path / "m")
+    if value == "other":
+        value = not json.loads((run / "run" / "run.json").read_text())["config"][section][name]
+    changed = one_step(task)
+    if section:
+        changed[section] = changed.get(section, {}) | {name: value}
+    else:
+        changed[name] = value
+    with pytest.raises(regard.RunError, match=rf"{name}: .* -> {value}"):
+        regard.train(task, to=run, settings=changed, **at(place, CHANGES[task][0][0]))
+
+
+SAME = [
+    ("translate", {"source": "a.tsv"}, {"source": "a.tsv", "columns": (1, 2)}),
+    ("translate", {"source": "a.jsonl"}, {"source": "a.jsonl", "keys": ("en", "fr")}),
+    ("translate", {"source": "a.en", "target": "a.fr"}, {"source": "a.tsv"}),
+    ("translate", {"source": "a.en", "target": "a.fr"}, {"source": "copy.en", "target": "copy.fr.gz"}),
+    ("write", {"text": ["a.en", "b.en"]}, {"text": ["copy.en", "b.en"]}),
+    ("fill", {"text": "a.en", "valid": "v.en"}, {"text": "copy.en.gz", "valid": ["v.en"]}),
+    ("answer", {"stories": "a.stories"}, {"stories": ["copy.stories"]}),
+]
+
+
+@pytest.mark.parametrize(("task", "before", "after"), SAME, ids=lambda value: None)
+def test_the_same_text_in_another_spelling_is_resumed(task, before, after, place, begun, tmp_path):
+    begin(task, begun(task, before, tmp_path / "m"), at(place, after))
+
+
+def test_a_path_may_be_given_from_elsewhere(place, begun, tmp_path, monkeypatch):
+    run = begun("fill", {"text": "a.en"}, tmp_path / "m")
+    monkeypatch.chdir(place)
+    begin("fill", run, {"text": "./a.en"})
+
+
+def test_a_file_that_was_changed_is_named(place, begun, tmp_path):
+    run = begun("fill", {"text": ["a.en", "b.en"]}, tmp_path / "m")
+    (tmp_path / "b.en").write_text((place / "b.en").read_text() + "One more line.\n")
+    with pytest.raises(regard.RunError, match=r"text_2: b\.en was changed"):
+        begin("fill", run, {"text": [place / "a.en", tmp_path / "b.en"]})
+
+
+def test_a_name_that_tells_another_language_is_refused(tmp_path):
+    files = write_pairs(tmp_path, 60)
+    begin("translate", tmp_path / "m", files)
+    other = files["target"].with_suffix(".de")
+    shutil.copy(files["target"], other)
+    with pytest.raises(regard.RunError, match="target_language: fr -> de"):
+        begin("translate", tmp_path / "m", files | {"target": other})
+    begin("translate", tmp_path / "m", files | {"target": other}, target_language="fr")
+    shutil.copy(files["target"], other.with_suffix(".txt"))
+    begin("translate", tmp_path / "m", files | {"target": other.with_suffix(".txt")})
+
+
+def forget(run):
+    """Makes the record one of 0.1."""
+    record = json.loads((run / "run" / "run.json").read_text())
+    old = {name: value for name, value in record.items() if name not in {"examples", "reading", "facts"}}
+    (run / "run" / "run.json").write_text(json.dumps(old))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_run_without_a_record_of_its_reading_is_resumed_if_its_encoded_text_agrees(task, place, begun, tmp_path):
+    before = CHANGES[task][0][0]
+    run = begun(task, before, tmp_path / "m")
+    forget(run)
+    begin(task, run, at(place, before))
+    assert "examples" in json.loads((run / "run" / "run.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        ({"source": "a.tsv"}, {"columns": (2, 1)}),
+        ({"source": "a.jsonl"}, {"keys": ("fr", "en")}),
+        ({"source": "a.en", "target": "a.fr", "valid_source": "v.tsv"}, {}),  # nobody knows which columns were read
+    ],
+)
+def test_a_run_without_a_record_of_its_reading_is_refused_if_it_may_be_another(before, change, place, begun, tmp_path):
+    run = begun("translate", before, tmp_path / "m")
+    forget(run)
+    with pytest.raises(regard.RunError, match="was begun with other text"):
+        begin("translate", run, at(place, before) | change)
