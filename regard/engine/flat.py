@@ -12,10 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.model.attention import MultiHeadAttention, attend
+from regard.model.attention import attend
 from regard.model.blocks import Block, Residual
 from regard.model.cache import KeyValueCache, LayerCache
 from regard.model.positions import Rotary
+from regard.model.taps import POINTS
 from regard.model.transformer import EncoderDecoder
 
 
@@ -27,7 +28,6 @@ class FlatDecoder:
         self._blocks = [_flat_block(block) for block in model.decoder.blocks if isinstance(block, Block)]
         self._norm = _flat_norm(model.decoder.norm) if model.config.norm == "pre" else None
         self._modules = list(model.decoder.modules())
-        self._attentions = [module for module in self._modules if isinstance(module, MultiHeadAttention)]
 
     @classmethod
     def of(cls, model: nn.Module) -> FlatDecoder | None:
@@ -42,10 +42,13 @@ class FlatDecoder:
     @property
     def is_watched(self) -> bool:
         """Whether somebody looks at what its modules do, which then have to do it themselves."""
-        return any(module._forward_hooks for module in self._modules) or any(one.record for one in self._attentions)
+        return any(point.is_open for point in POINTS) or any(
+            module._forward_hooks or module._forward_pre_hooks for module in self._modules
+        )
 
     def advance(self, last: Tensor, cache: KeyValueCache) -> Tensor:
         """The newest token of each row, last (B,) -> hidden (B, D); the cache then holds it too."""
+        cache.check_room(len(last), 1)
         x = self._positions(self._embedding(last)[:, None], cache.length)[:, 0]  # (B, D)
         whole = x.shape
         x = x.squeeze(0)  # one row alone is a vector: its products are cheaper

@@ -1,57 +1,81 @@
-"""Records what a model looks at, for as long as somebody looks; nothing is slower before or after."""
+"""Records what a network computes inside, for as long as somebody looks; nothing is slower before or after.
+
+A recording belongs to the thread (or asyncio task) that opened it: what others run at the same time, with the same
+network, is neither recorded nor changed. Recordings may be nested; each gets everything.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 from torch import Tensor, nn
 
+from regard.errors import ConfigError
 from regard.model.attention import MultiHeadAttention
 from regard.model.hop import Hop
 from regard.model.stack import Stack
+from regard.model.taps import HIDDEN, WEIGHTS, Point
 
 # Name of an attention -> its weights (B, H, T, S), or (B, H, M) of a hop over a story; one entry per forward.
 Recorded = dict[str, list[Tensor]]
+_recorded: ContextVar[tuple[nn.Module, ...]] = ContextVar("recorded", default=())
 
 
 @contextmanager
-def record_attention(model: nn.Module) -> Iterator[Recorded]:
-    """While inside, every attention of the model adds its weights to what is yielded, under its name."""
-    attentions = {name: part for name, part in model.named_modules() if isinstance(part, MultiHeadAttention | Hop)}
-    seen: Recorded = {name: [] for name in attentions}
-    before = {name: attention.record for name, attention in attentions.items()}
-    try:
-        for name, attention in attentions.items():
-            attention.record = seen[name].append
-        yield seen
-    finally:
-        for name, attention in attentions.items():
-            attention.record = before[name]
+def record_attention(model: Any) -> Iterator[Recorded]:
+    """While inside, every attention of the model adds its weights to what is yielded, under its name.
 
-
-@contextmanager
-def record_hidden(model: nn.Module) -> Iterator[Recorded]:
-    """While inside, every stack of the model tells its hidden states: under its name, a list for each forward joined
-    one after another: what goes into the first block, and what comes out of each; (B, T, D). The last is after the last
-    norm, if there is one.
+    model: a network (an nn.Module with our attention in it), or what `regard.load(folder, engine="torch")` gives. Names
+    count layers from 0; heads are a dimension of the weights.
     """
-    seen: Recorded = {}
-    hooks = []
-    for name, stack in model.named_modules():
-        if isinstance(stack, Stack):
-            found = seen.setdefault(name, [])
-
-            def keep(_module: nn.Module, _given: object, out: Tensor, found: list[Tensor] = found) -> None:
-                found.append(out)
-
-            def replace_last(_module: nn.Module, _given: object, out: Tensor, found: list[Tensor] = found) -> None:
-                found[-1] = out
-
-            hooks += [module.register_forward_hook(keep) for module in (stack.dropout, *stack.blocks)]
-            hooks.append(stack.norm.register_forward_hook(replace_last))
-    try:
+    with _recording(WEIGHTS, model, (MultiHeadAttention, Hop), "attention") as seen:
         yield seen
+
+
+@contextmanager
+def record_hidden(model: Any) -> Iterator[Recorded]:
+    """While inside, every stack of the model adds its hidden states to what is yielded, under its name: a list for each
+    forward joined one after another: what goes into the first block, and what comes out of each; (B, T, D). The last is
+    after the last norm, if there is one. model: as of `record_attention`.
+    """
+    with _recording(HIDDEN, model, (Stack,), "hidden states") as seen:
+        yield seen
+
+
+def is_recorded(network: nn.Module) -> bool:
+    """Whether this thread has a recording of this network open."""
+    return any(one is network for one in _recorded.get())
+
+
+@contextmanager
+def _recording(point: Point, model: Any, kinds: tuple[type[nn.Module], ...], what: str) -> Iterator[Recorded]:
+    network = model if isinstance(model, nn.Module) else getattr(model, "model", None)
+    if not isinstance(network, nn.Module):
+        raise ConfigError(f"{type(model).__name__} is no network; give an nn.Module, or what regard.load gives")
+    names = {part: name for name, part in network.named_modules() if isinstance(part, kinds)}
+    if not names:
+        ours = " or ".join(kind.__name__ for kind in kinds)
+        raise ConfigError(f"{type(network).__name__} has no {ours} of regard.model in it, so no {what} can be "
+                          f"recorded; build it from these parts")  # fmt: skip
+    seen: Recorded = {name: [] for name in names.values()}
+
+    def keep(module: nn.Module, tensor: Tensor) -> Tensor:
+        if module in names:
+            seen[names[module]].append(tensor)
+        return tensor
+
+    _recorded.set((*_recorded.get(), network))
+    try:
+        with point.open(keep):
+            yield seen
     finally:
-        for hook in hooks:
-            hook.remove()
+        others = list(_recorded.get())
+        others.remove(network)
+        _recorded.set(tuple(others))
+    if not any(seen.values()):
+        warnings.warn(f"nothing was recorded: {type(network).__name__} did not run in this thread meanwhile",
+                      RuntimeWarning, stacklevel=5)  # fmt: skip

@@ -16,6 +16,8 @@ from torch import Tensor, nn
 
 from regard.look.watch import Pair, Translating
 from regard.model.attention import MultiHeadAttention
+from regard.model.stack import Embedding
+from regard.model.taps import EMBEDDED, MIXED
 
 ROWS = 16  # texts with something left out that are read together
 
@@ -44,21 +46,20 @@ class Why:
 
 @contextmanager
 def silence(model: nn.Module, name: str, head: int) -> Iterator[None]:
-    """While inside, one head (from 0) of the attention of this name brings nothing home."""
+    """While inside, one head (from 0) of the attention of this name finds nothing, in this thread."""
     attention = dict(model.named_modules())[name]
     assert isinstance(attention, MultiHeadAttention)
     width = attention.output.in_features // attention.heads
 
-    def mute(_module: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor]:
-        mixed = given[0].clone()  # (B, T, H * K)
+    def mute(module: nn.Module, mixed: Tensor) -> Tensor:
+        if module is not attention:
+            return mixed
+        mixed = mixed.clone()  # (B, T, H * K)
         mixed[..., head * width : (head + 1) * width] = 0
-        return (mixed,)
+        return mixed
 
-    hook = attention.output.register_forward_pre_hook(mute)
-    try:
+    with MIXED.open(mute):
         yield
-    finally:
-        hook.remove()
 
 
 def heads_of(model: nn.Module) -> Iterator[tuple[str, str, int, int]]:
@@ -168,19 +169,17 @@ def _gradients(
     model: nn.Module, source: list[int], labels: Tensor, read: Callable[[list[list[int]]], Tensor]
 ) -> list[list[float]]:
     """Gradient x input: how the log-probability of each target token would move if a source vector grew. (T, S)"""
-    table = next(part for part in model.modules() if isinstance(part, nn.Embedding))
+    table = next(part for part in model.modules() if isinstance(part, Embedding))
     vectors: list[Tensor] = []
 
-    def keep(_module: nn.Module, _given: object, out: Tensor) -> Tensor:
-        vectors.append(out.detach().requires_grad_())
+    def keep(module: nn.Module, found: Tensor) -> Tensor:
+        if module is not table:
+            return found
+        vectors.append(found.detach().requires_grad_())
         return vectors[-1]
 
-    hook = table.register_forward_hook(keep)
-    try:
-        with torch.enable_grad():
-            own = read([source])[0].gather(1, labels[:, None])[:, 0]  # (T,)
-    finally:
-        hook.remove()
+    with torch.enable_grad(), EMBEDDED.open(keep):
+        own = read([source])[0].gather(1, labels[:, None])[:, 0]  # (T,)
     rows = []
     for chance in own:
         (slope,) = torch.autograd.grad(chance, vectors[0], retain_graph=True)  # (1, S, D)

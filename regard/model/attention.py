@@ -5,13 +5,14 @@ Knows nothing of words, layers or training.
 """
 
 import math
-from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.errors import ConfigError
 from regard.model.positions import Rotary
+from regard.model.taps import MIXED, WEIGHTS
 
 
 def soft_attention(
@@ -26,7 +27,7 @@ def soft_attention(
 
     query (..., K), or several of them (..., T, K) · keys (..., N, K) · values (..., N, D), the keys themselves if not
     given -> mixture (..., D) or (..., T, D), weights (..., N) or (..., T, N). Temperature 0 is argmax, infinity is a
-    plain average.
+    plain average. may_attend as of `attend`.
     """
     values = keys if values is None else values
     weights = _weigh(_match(query, keys, may_attend), temperature)  # (..., N)
@@ -65,6 +66,9 @@ def linear_attention(
     values = keys if values is None else values
     weights = _match(query, keys, None)  # (..., N)
     if may_attend is not None:
+        if may_attend.dtype != torch.bool:
+            raise ConfigError(f"linear attention has no softmax to add a mask to; give a boolean mask, "
+                              f"True = may look, not {may_attend.dtype}")  # fmt: skip
         weights = weights * may_attend
     return _mix(weights, values), weights
 
@@ -72,10 +76,16 @@ def linear_attention(
 def attend(query: Tensor, key: Tensor, value: Tensor, may_attend: Tensor | None, *, is_causal: bool = False) -> Tensor:
     """Weighted average of `value`, by how well each query matches each key: softmax(QK'/sqrt(K))V in one kernel.
 
-    query (B, H, T, K) · key (B, H, S, K) · value (B, H, S, any) · may_attend, broadcastable to (B, 1, T, S)
+    query (B, H, T, K) · key (B, G, S, K), value (B, G, S, any), where G divides H · may_attend, broadcastable to
+    (B, H, T, S): True = may look, or numbers that are added to the scores. With is_causal, query t may look at keys up
+    to t, and only at those that may_attend allows as well. A query that may look at nothing finds 0.
     """
+    if may_attend is not None:
+        _refuse_odd_mask(may_attend)
+        if is_causal:
+            may_attend, is_causal = _and_causal(may_attend, query.shape[2], key.shape[2]), False
     return F.scaled_dot_product_attention(
-        query, key, value, attn_mask=may_attend, is_causal=is_causal
+        query, key, value, attn_mask=may_attend, is_causal=is_causal, enable_gqa=key.shape[1] != query.shape[1]
     )  # (B, H, T, any)
 
 
@@ -83,13 +93,15 @@ def attend_with_weights(
     query: Tensor, key: Tensor, value: Tensor, may_attend: Tensor | None, *, is_causal: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The same as `attend`, step by step, and the weights (B, H, T, S)."""
-    scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])  # (B, H, T, S)
+    if key.shape[1] != query.shape[1]:
+        key, value = (part.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for part in (key, value))
+    precise = torch.float32 if query.dtype in (torch.bfloat16, torch.float16) else query.dtype  # as the kernel does
+    scores = query.to(precise) @ key.to(precise).transpose(-1, -2) / math.sqrt(query.shape[-1])  # (B, H, T, S)
     if is_causal:
-        may_attend = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()  # (T, S)
-    if may_attend is not None:
-        scores = scores.masked_fill(~may_attend, -math.inf)
-    weights = scores.softmax(dim=-1)  # (B, H, T, S)
-    return weights @ value, weights
+        causal = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()  # (T, S)
+        scores = scores.masked_fill(~causal, -math.inf)
+    weights = _softmax(_mask(scores, may_attend))  # (B, H, T, S)
+    return (weights @ value.to(precise)).to(query.dtype), weights.to(query.dtype)
 
 
 class MultiHeadAttention(nn.Module):
@@ -113,6 +125,7 @@ class MultiHeadAttention(nn.Module):
         keys and values are each looked at by several heads.
         """
         super().__init__()
+        _refuse_odd_heads(width, heads, key_heads, is_shared=key_width is None or value_width is None)
         self.heads = heads
         self.key_heads = key_heads or heads
         key_width = key_width or width // heads
@@ -121,15 +134,13 @@ class MultiHeadAttention(nn.Module):
         self.key = nn.Linear(memory_width or width, self.key_heads * key_width, bias=has_bias)
         self.value = nn.Linear(memory_width or width, self.key_heads * value_width, bias=has_bias)
         self.output = nn.Linear(heads * value_width, width, bias=has_bias)
-        self.record: Callable[[Tensor], None] | None = None  # set by look.record_attention while somebody looks
 
     def read(self, memory: Tensor, rotary: Rotary | None = None, start: int = 0) -> tuple[Tensor, Tensor]:
-        """memory (B, S, D) -> key (B, H, S, K), value (B, H, S, K). `start` is the position of its first row."""
-        key, value = (self._split(part(memory), self.key_heads) for part in (self.key, self.value))  # (B, H, S, K)
-        key = rotary.turn(key, start) if rotary else key
-        if self.key_heads != self.heads:
-            key, value = (part.repeat_interleave(self.heads // self.key_heads, dim=1) for part in (key, value))
-        return key, value
+        """memory (B, S, D) -> key (B, G, S, K), value (B, G, S, K), of G key heads. `start` is the position of its
+        first row.
+        """
+        key, value = (self._split(part(memory), self.key_heads) for part in (self.key, self.value))  # (B, G, S, K)
+        return rotary.turn(key, start) if rotary else key, value
 
     def forward(
         self,
@@ -142,36 +153,76 @@ class MultiHeadAttention(nn.Module):
         rotary: Rotary | None = None,
         start: int = 0,
     ) -> Tensor:
-        """x (B, T, D) looks at key, value (B, H, S, K) -> (B, T, D)."""
+        """x (B, T, D) looks at key, value (B, G, S, K) -> (B, T, D)."""
         query = self._split(self.query(x), self.heads)  # (B, H, T, K)
         if rotary:
             query = rotary.turn(query, start)
-        if self.record is None:
-            mixed = attend(query, key, value, may_attend, is_causal=is_causal)  # (B, H, T, K)
-        else:
+        if WEIGHTS.is_open:
             mixed, weights = attend_with_weights(query, key, value, may_attend, is_causal=is_causal)
-            self.record(weights)
-        return self.output(mixed.transpose(1, 2).flatten(2))  # (B, T, D)
+            WEIGHTS(self, weights)
+        else:
+            mixed = attend(query, key, value, may_attend, is_causal=is_causal)  # (B, H, T, K)
+        return self.output(MIXED(self, mixed.transpose(1, 2).flatten(2)))  # (B, T, D)
 
     def _split(self, x: Tensor, heads: int) -> Tensor:
         return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)  # (B, S, H*K) -> (B, H, S, K)
 
 
+def _refuse_odd_heads(width: int, heads: int, key_heads: int | None, *, is_shared: bool) -> None:
+    for name, number in (("width", width), ("heads", heads), ("key_heads", heads if key_heads is None else key_heads)):
+        if number < 1:
+            raise ConfigError(f"{name}={number}: it must be at least 1")
+    if is_shared and width % heads:
+        raise ConfigError(f"width={width} cannot be shared equally by heads={heads}; "
+                          f"try width={width + heads - width % heads}, or give key_width and value_width")  # fmt: skip
+    if heads % (key_heads or heads):
+        raise ConfigError(f"heads={heads} cannot be shared equally by key_heads={key_heads}; it must divide heads")
+
+
+def _refuse_odd_mask(may_attend: Tensor) -> None:
+    if may_attend.dtype != torch.bool and not may_attend.is_floating_point():
+        raise ConfigError(f"a mask of {may_attend.dtype} may mean either; give booleans, True = may look, "
+                          f"or floats that are added to the scores")  # fmt: skip
+
+
+def _and_causal(may_attend: Tensor, queries: int, keys: int) -> Tensor:
+    """Both masks as one: booleans, or floats to be added."""
+    causal = torch.ones(queries, keys, dtype=torch.bool, device=may_attend.device).tril()  # (T, S)
+    return may_attend & causal if may_attend.dtype == torch.bool else may_attend.masked_fill(~causal, -math.inf)
+
+
+def _mask(scores: Tensor, may_attend: Tensor | None) -> Tensor:
+    """Scores (..., S) with those that may not count at minus infinity, or with what a mask of floats adds."""
+    if may_attend is None:
+        return scores
+    _refuse_odd_mask(may_attend)
+    if may_attend.dtype == torch.bool:
+        return scores.masked_fill(~may_attend, -math.inf)
+    return scores + may_attend
+
+
+def _softmax(scores: Tensor) -> Tensor:
+    """Over the last dimension; a row in which nothing may count is all 0, and so are its gradients."""
+    is_blind = scores.isneginf().all(dim=-1, keepdim=True)  # (..., 1)
+    return scores.masked_fill(is_blind, 0).softmax(dim=-1).masked_fill(is_blind, 0)
+
+
 def _match(query: Tensor, keys: Tensor, may_attend: Tensor | None) -> Tensor:
     is_one = query.ndim < keys.ndim
     scores = (keys @ query.unsqueeze(-1)).squeeze(-1) if is_one else query @ keys.transpose(-1, -2)  # (..., N)
-    return scores if may_attend is None else scores.masked_fill(~may_attend, -math.inf)
+    return _mask(scores, may_attend)
 
 
 def _weigh(scores: Tensor, temperature: float) -> Tensor:
     if temperature < 0:
         raise ValueError(f"temperature={temperature} is below zero; 0 takes the best, larger values mix more evenly")
     if temperature == 0:
-        return F.one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
+        best = F.one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
+        return best.masked_fill(scores.isneginf(), 0)
     if math.isinf(temperature):
         scores = torch.where(scores.isneginf(), scores, torch.zeros_like(scores))
         temperature = 1.0
-    return (scores / temperature).softmax(dim=-1)
+    return _softmax(scores / temperature)
 
 
 def _mix(weights: Tensor, values: Tensor) -> Tensor:

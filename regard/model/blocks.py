@@ -124,21 +124,21 @@ class Block(nn.Module):
         wanted (B, N): only these places look and think, and all are looked at -> (B, N, D).
         """
         given = self.self_residual.before(x)
-        key, value = self.self_attention.read(given, rotary, start)  # (B, H, T, K)
+        key, value = self.self_attention.read(given, rotary, start)  # (B, G, T, K)
         if wanted is not None:
             assert rotary is None and cache is None, "places are told by what was added to x"
             x, given = pick(x, wanted), pick(given, wanted)  # (B, N, D)
         if cache is not None:
-            key, value = cache.extend(key, value, start)  # (B, H, start + T, K)
+            key, value = cache.extend(key, value, start)  # (B, G, start + T, K)
         seen = self.self_attention(given, key, value, may_attend, is_causal=is_causal, rotary=rotary, start=start)
         x = self.self_residual.after(x, seen)  # (B, T, D)
 
         if self.cross_attention is not None and self.cross_residual is not None:
             if cache is not None and cache.memory_key is not None and cache.memory_value is not None:
-                key, value = cache.memory_key, cache.memory_value  # (M, H, S, K)
+                key, value = cache.memory_key, cache.memory_value  # (M, G, S, K)
             else:
                 assert memory is not None, "a block that reads a memory needs one"
-                key, value = self.cross_attention.read(memory)  # (B, H, S, K)
+                key, value = self.cross_attention.read(memory)  # (B, G, S, K)
             looking = self.cross_residual.before(x).reshape(len(key), -1, x.shape[-1])  # (M, B / M * T, D)
             seen = self.cross_attention(looking, key, value, memory_may_attend)  # rows of one source look together
             x = self.cross_residual.after(x, seen.view_as(x))  # (B, T, D)

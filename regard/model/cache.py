@@ -8,18 +8,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.errors import ConfigError
+
 
 @dataclass
 class LayerCache:
     """Keys and values of one layer: of the tokens so far, and of the memory it reads."""
 
-    key: Tensor  # (B, H, room, K), used up to the cache's length
-    value: Tensor  # (B, H, room, K)
-    memory_key: Tensor | None = None  # (M, H, S, K): rows that come from one source, B / M of them, share theirs
-    memory_value: Tensor | None = None  # (M, H, S, K)
+    key: Tensor  # (B, G, room, K) of G key heads, used up to the cache's length
+    value: Tensor  # (B, G, room, K)
+    memory_key: Tensor | None = None  # (M, G, S, K): rows that come from one source, B / M of them, share theirs
+    memory_value: Tensor | None = None  # (M, G, S, K)
 
     def extend(self, key: Tensor, value: Tensor, length: int) -> tuple[Tensor, Tensor]:
-        """Puts new keys and values (B, H, T, K) after the first `length`; all of them so far, (B, H, length + T, K)."""
+        """Puts new keys and values (B, G, T, K) after the first `length`; all of them so far, (B, G, length + T, K)."""
         end = length + key.shape[2]
         self.key[:, :, length:end] = key
         self.value[:, :, length:end] = value
@@ -30,10 +32,20 @@ class LayerCache:
 class KeyValueCache:
     """All layers of a decoder."""
 
-    held: Tensor  # (L, 2, B, H, room, K): the keys and values of all layers, so that rows are chosen at one go
+    held: Tensor  # (L, 2, B, G, room, K): the keys and values of all layers, so that rows are chosen at one go
     layers: list[LayerCache]
     may_attend: Tensor | None  # (M, 1, 1, S): which places of the memory are real; None: all of them
     length: int = 0  # tokens so far, the same for every row
+
+    def check_room(self, rows: int, tokens: int) -> None:
+        """Refuses what does not fit: so many more tokens in so many rows."""
+        here, room = self.held.shape[2], self.held.shape[4]
+        if rows != here:
+            raise ConfigError(f"the cache is of {here} rows and {rows} are to go on; choose its rows with `keep`, "
+                              f"or open it for {rows}")  # fmt: skip
+        if self.length + tokens > room:
+            raise ConfigError(f"the cache has room for {room} tokens, {self.length} are in it and {tokens} more do not "
+                              f"fit; open it with room={self.length + tokens} at least")  # fmt: skip
 
     def keep(self, rows: Tensor) -> None:
         """Row i becomes what row `rows[i]` was. rows (new B,)"""

@@ -25,10 +25,10 @@ class Sinusoidal(nn.Module):
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """x (B, T, D), whose first token stands at place `start` -> (B, T, D)."""
-        end = start + x.shape[1]
-        if end > len(self.table):
-            self.table = sinusoids(torch.arange(2 * end), x.shape[-1]).to(x.device)
-        return x + self.table[start:end].to(x.dtype)
+        end, table = start + x.shape[1], self.table  # another thread may make another table meanwhile
+        if end > len(table):
+            self.table = table = sinusoids(torch.arange(2 * end), x.shape[-1]).to(x.device)
+        return x + table[start:end].to(x.dtype)
 
 
 class Learned(nn.Module):
@@ -62,9 +62,10 @@ class Rotary(nn.Module):
     def turn(self, x: Tensor, start: int = 0) -> Tensor:
         """x (B, H, T, K), whose first token stands at place `start` -> (B, H, T, K)."""
         end = start + x.shape[2]
-        if end > len(self.cosines):
-            self._grow(2 * end)
-        cosines, sines = self.cosines[start:end], self.sines[start:end]  # (T, K/2)
+        cosines, sines = self.cosines, self.sines  # another thread may make others meanwhile
+        if end > min(len(cosines), len(sines)):
+            cosines, sines = self._grow(2 * end)
+        cosines, sines = cosines[start:end], sines[start:end]  # (T, K/2)
         first, second = x.chunk(2, dim=-1)  # (B, H, T, K/2) each
         return torch.cat([first * cosines - second * sines, second * cosines + first * sines], dim=-1)
 
@@ -72,7 +73,8 @@ class Rotary(nn.Module):
         """Embeddings stay as they are: this kind of position is told inside attention."""
         return x
 
-    def _grow(self, places: int) -> None:
+    def _grow(self, places: int) -> tuple[Tensor, Tensor]:
         angles = torch.arange(places, dtype=torch.float64)[:, None] * self.rates  # (places, K/2)
-        device = self.cosines.device
-        self.cosines, self.sines = angles.cos().float().to(device), angles.sin().float().to(device)
+        cosines, sines = (wave.float().to(self.cosines.device) for wave in (angles.cos(), angles.sin()))
+        self.cosines, self.sines = cosines, sines
+        return cosines, sines

@@ -10,6 +10,7 @@ from regard.model.blocks import Block, Dropout, FeedForward, make_norm, pick
 from regard.model.cache import KeyValueCache, LayerCache
 from regard.model.masks import causal_mask
 from regard.model.positions import Learned, Rotary, Sinusoidal
+from regard.model.taps import EMBEDDED, HIDDEN
 
 NEVER = -1e9  # a logit so low that softmax gives it exactly nothing; finite, so that sums stay finite
 
@@ -32,7 +33,7 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (B, T) -> (B, T, D)."""
-        found = self.table(ids)
+        found = EMBEDDED(self, self.table(ids))
         return found if self.scale == 1 else found * self.scale
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -68,10 +69,13 @@ class Stack(nn.Module):
         wanted (B, N): the last block works for these places only -> (B, N, D).
         """
         start = cache.length if cache is not None else 0
+        if cache is not None:
+            cache.check_room(*x.shape[:2])
         rotary = self.positions if isinstance(self.positions, Rotary) else None
         early = None if rotary is not None else wanted  # who turns by place has to know the place of each
         x = self.dropout(self.input_norm(self.positions(x, start)))
         for number, block in enumerate(self.blocks):
+            x = HIDDEN(self, x)
             x = block(
                 x,
                 may_attend=may_attend,
@@ -87,13 +91,13 @@ class Stack(nn.Module):
             x = pick(x, wanted)  # (B, N, D)
         if cache is not None:
             cache.length += x.shape[1]
-        return self.norm(x)
+        return HIDDEN(self, self.norm(x))
 
     def open_cache(
         self, rows: int, room: int, memory: Tensor | None = None, may_attend: Tensor | None = None
     ) -> KeyValueCache:
         """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""
-        heads, head_width = self.config.heads, self.config.width // self.config.heads
+        heads, head_width = self.config.key_heads or self.config.heads, self.config.width // self.config.heads
         held = next(self.parameters()).new_empty(len(self.blocks), 2, rows, heads, room, head_width)
         layers = []
         for number, block in enumerate(self.blocks):

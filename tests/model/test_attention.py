@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from regard.model.attention import MultiHeadAttention, attend, attend_with_weights, hard_attention, soft_attention
+import regard
+from regard.model.attention import (
+    MultiHeadAttention,
+    attend,
+    attend_with_weights,
+    hard_attention,
+    linear_attention,
+    soft_attention,
+)
 from regard.model.masks import causal_mask, padding_mask
 
 sizes = st.integers(1, 6)
@@ -56,6 +64,24 @@ def test_what_may_not_be_seen_has_no_weight(temperature):
     _, weights = soft_attention(torch.randn(4), torch.randn(3, 4), temperature=temperature, may_attend=may_attend)
     assert weights[1] == 0
     assert weights.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0, math.inf])
+def test_who_may_look_at_nothing_finds_nothing(temperature):
+    queries, keys, mask = torch.randn(2, 4, requires_grad=True), torch.randn(3, 4), torch.tensor([[True], [False]])
+    found, weights = soft_attention(queries, keys, temperature=temperature, may_attend=mask.expand(2, 3))
+    assert weights[0].sum().item() == pytest.approx(1) and (weights[1] == 0).all() and (found[1] == 0).all()
+    (slope,) = torch.autograd.grad(found.sum() + (queries * 0).sum(), queries)
+    assert not slope.isnan().any()
+    assert (hard_attention(queries, keys, may_attend=mask.expand(2, 3))[1][1] == 0).all()
+
+
+def test_a_mask_of_floats_is_added_to_the_scores():
+    query, keys, bias = torch.randn(2, 4), torch.randn(3, 4), torch.tensor([0.5, -1.0, -math.inf])
+    _, weights = soft_attention(query, keys, may_attend=bias)
+    assert torch.allclose(weights, (query @ keys.T + bias).softmax(-1))
+    with pytest.raises(regard.ConfigError, match="linear attention has no softmax to add a mask to"):
+        linear_attention(query, keys, may_attend=bias)
 
 
 def test_hard_attention_takes_one_and_straight_through_lets_gradients_pass():
