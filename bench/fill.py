@@ -19,6 +19,7 @@ from regard.device import settled
 from regard.engine.score import guess_hidden
 from regard.interop import bert
 from regard.machine import count_cores
+from regard.model.size import count_parameters
 from regard.tasks.fill import FILL
 from regard.trainer.loop import Trainer
 from regard.trainer.optim import learning_rate, make_optimizer, set_rate
@@ -94,7 +95,7 @@ def bench(data: Path, steps: int) -> dict[str, object]:
         "accuracy": {name: round(100 * value, 2) for name, value in accuracies.items()},
         "steps": steps,
         "vocabulary": tokenizer.vocab_size,
-        "weights": sum(parameter.numel() for parameter in model.parameters()),
+        "weights": count_parameters(model),
         "signature": f"{judge.signature}, {ROUNDS} rounds",
         "threads": torch.get_num_threads(),
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 from measure import arguments, peak_memory_mb, report
 
 import regard
+from regard.model.size import count_parameters
 
 NANOGPT = {
     "model": {"kind": "gpt2", "layers": 4, "width": 128, "heads": 4, "inner": 512, "max_positions": 64, "dropout": 0.0},
@@ -46,7 +47,7 @@ def like_nanogpt(files: dict, to: Path) -> dict[str, object]:
     finished = regard.train("write", to=to, settings=NANOGPT, **files)
     writer = regard.load(to)
     loss = writer.evaluate(files["valid"], stride=64)["loss"]
-    weights = sum(parameter.numel() for parameter in writer.model.parameters())
+    weights = count_parameters(writer.model)
     print(f"{loss:.4f} after {finished.seconds:.0f} s", flush=True)
     return {
         "nanogpt_setting": round(loss, 4),
@@ -73,7 +74,7 @@ def by_default(minutes: float, files: dict, to: Path) -> dict[str, object]:
         "default_bits_per_byte": round(apart["bits_per_byte"], 4),
         "default_window": window,
         "default_tokenizer": writer.about["settings"]["text"]["tokenizer"],
-        "default_weights": sum(parameter.numel() for parameter in writer.model.parameters()),
+        "default_weights": count_parameters(writer.model),
         "default_minutes": round(finished.seconds / 60, 2),
         "default_steps": finished.step,
         "peak_memory_mb": round(memory),

@@ -241,7 +241,13 @@ def info(model: Model, as_json: Json = False) -> None:
         return
     from regard.cli.report import describe
 
-    put(describe(folder.about, sum(path.stat().st_size for path in folder.weights())))
+    parameters = folder.about.get("parameters")
+    if not isinstance(parameters, int):  # of a folder from elsewhere, or of an earlier version
+        from regard.model.size import count_parameters
+        from regard.run import load
+
+        parameters = count_parameters(load(model, engine="torch").model)
+    put(describe(folder.about, parameters, sum(path.stat().st_size for path in folder.weights())))
 
 
 @app.command()

@@ -11,7 +11,8 @@ from regard.run import training
 from regard.run.plan import Plan
 from regard.run.session import Finished
 from regard.tasks import TASKS
-from regard.tasks.card import describe_shape
+from regard.tasks.card import count_in_words, describe_shape
+from regard.tasks.lineage import name_bases
 from regard.trainer.loop import Progress as Step
 from regard.trainer.loop import Scored
 from regard.trainer.stop import Stopper
@@ -82,7 +83,7 @@ class Report:
         self.step = plan.step
         config = plan.config
         shape = describe_shape(config.model.model_dump(), TASKS[config.task].shape)
-        self.say(f"{plan.weights / 1e6:.2f} M weights ({shape}); {config.device}, {config.layout}")
+        self.say(f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}")
         self.say(f"{plan.examples} {plan.unit} to learn from, {plan.held_out} held out")
         end = "until it gets no better" if plan.left is None else f"~{_duration(plan.left)} to finish"
         memory = f"{plan.measured['memory'] / 1e9:.1f} GB"
@@ -148,7 +149,7 @@ def _duration(seconds: float) -> str:
     )
 
 
-def describe(about: dict[str, Any], size: int) -> str:
+def describe(about: dict[str, Any], parameters: int, size: int) -> str:
     """What regard.json tells, for a person; a model from elsewhere tells less."""
     settings, data, past = about.get("settings", {}), about.get("data", {}), about.get("training")
     languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
@@ -157,8 +158,11 @@ def describe(about: dict[str, Any], size: int) -> str:
     rows = {
         "task": ", ".join([about["task"], *([" to ".join(languages)] if languages else [])]),
         "shape": describe_shape(settings["model"], family.shape) if family and "model" in settings else None,
-        "weights": f"{size / 4e6:.2f} M, {size / 1e6:.1f} MB" + (f", SHA-256 {sealed[:16]}…" if sealed else ""),
+        "weights": f"{count_in_words(parameters)}, {size / 1e6:.1f} MB"
+        + (f", SHA-256 {sealed[:16]}…" if sealed else ""),
         "from": about.get("imported_from") or about.get("foreign"),
+        "licence": about.get("license"),
+        "fine-tuned": " and ".join(f"from {base}" for base in name_bases(about)),
         "data": ", ".join(counts),
         "files": ", ".join(data.get("files", {}).values()),
         "training": past and f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",

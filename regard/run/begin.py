@@ -32,6 +32,16 @@ class Material:
     left_out: list[LeftOut]
     fingerprints: dict[str, str]  # role -> SHA-256 of the file
     files: dict[str, str]  # role -> name of the file
+    bases: list[dict[str, Any]]  # the models it began from, if not with fresh weights
+
+    @classmethod
+    def of(cls, corpus: Corpus, left_out: list[LeftOut], start: dict[str, Any] | None) -> Material:
+        """start: as run.json has it; one of 0.1 knows a name and hashes."""
+        bases: list[dict[str, Any]] = []
+        if start:
+            bases = start.get("bases") or [{"name": start.get("from"), "weights_sha256": start.get("weights", [])}]
+        every = [*corpus.left_out, *left_out]
+        return cls(len(corpus.train), corpus.valid, every, corpus.fingerprints, corpus.files, bases)
 
 
 @dataclass(frozen=True)
@@ -79,8 +89,8 @@ def begin(
     now = describe_reading(corpus)
     _refuse_changes(run, differences(before, config), other_text(record, now, is_proven))
     record = now | record
-    left_out = [*corpus.left_out, *_keep_tokens(family, run, record, corpus, tokenizer, config, check)]
-    material = Material(len(corpus.train), corpus.valid, left_out, corpus.fingerprints, corpus.files)
+    left_out = _keep_tokens(family, run, record, corpus, tokenizer, config, check)
+    material = Material.of(corpus, left_out, record.get("start"))
     return Begun(config, tokenizer, material, record, _note(before, config))
 
 
@@ -125,11 +135,12 @@ def _begin_new(
         "tokens_sha256": _write_tokens(run, encoded),
     }
     if beginning:
-        record["start"] = {"from": beginning.name, "weights": beginning.weights_sha256}
+        record["start"] = {
+            "from": beginning.name, "weights": beginning.weights_sha256, "bases": beginning.bases
+        }  # fmt: skip
         beginning.keep(run / START)
     write_record(run, record)
-    left_out = [*corpus.left_out, *encoded.left_out]
-    material = Material(len(corpus.train), corpus.valid, left_out, corpus.fingerprints, corpus.files)
+    material = Material.of(corpus, encoded.left_out, record.get("start"))
     return Begun(config, tokenizer, material, record)
 
 

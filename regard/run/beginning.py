@@ -10,6 +10,7 @@ from regard.config import ModelConfig, Settings, choose_rate, merge
 from regard.errors import ConfigError
 from regard.files import hash_file
 from regard.folder import ModelFolder
+from regard.tasks.lineage import describe_base
 from regard.tasks.task import Task
 from regard.text.tokenizer import Tokenizer
 from regard.use.trained import Running
@@ -30,6 +31,7 @@ class Beginning:
     tokenizer: Tokenizer
     weights: dict[str, Tensor]
     weights_sha256: list[str]  # of its files
+    bases: list[dict[str, Any]]  # the models it is, for regard.json and the card
 
     @classmethod
     def read(cls, family: Task, start: Path) -> Beginning:
@@ -42,7 +44,8 @@ class Beginning:
         opened: Any = family.open(folder, Running("torch"))
         _refuse_other_shapes(family, opened, start)
         hashes = [hash_file(path) for path in folder.weights()]
-        return cls(start.name, opened.model.config, opened.tokenizer, opened.model.state_dict(), hashes)
+        bases = [describe_base(folder, str(start), hashes)]
+        return cls(start.name, opened.model.config, opened.tokenizer, opened.model.state_dict(), hashes, bases)
 
     def shape(self, wanted: Settings) -> Settings:
         """The settings, with the shape of this model; dropout is the one thing about it that may still be chosen."""

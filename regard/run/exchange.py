@@ -12,6 +12,8 @@ from regard.config import resolve
 from regard.errors import ConfigError, FolderError
 from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, write_model
 from regard.generate.settings import Search
+from regard.tasks.card import import_card
+from regard.tasks.lineage import read_licence
 from regard.tasks.task import encode_json, weights_file
 from regard.use.copy import WEIGHTS as FAST_WEIGHTS
 from regard.use.copy import Copy
@@ -32,6 +34,7 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
 
     part: encoder or decoder, to take a plain BERT over as one.
     """
+    from regard.model.size import count_parameters
     from regard.run import load
 
     if to.exists():
@@ -45,10 +48,12 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     about = {name: value for name, value in opened.about.items() if name != "part"} | {
         "format": 1,
         "regard": __version__,
-        "imported_from": Path(source).name if Path(source).exists() else source,
+        "imported_from": source,
+        "parameters": count_parameters(opened.model),
         "settings": settings.model_dump(mode="json"),
         "foreign": config["architectures"][0],
         "scores": {},
+        **({"license": licence} if (licence := read_licence(folder)) else {}),
         **({"dropped": opened.dropped, "new": opened.new} if part else {}),
     }
     if hasattr(opened, "pooling"):
@@ -56,7 +61,7 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     contents: dict[str, Content] = {
         CONFIG: encode_json(config),
         WEIGHTS: weights_file(weights),
-        "README.md": f"# {about['imported_from']}\n\nA {about['foreign']}, imported with regard {__version__}.\n",
+        "README.md": import_card(about),
     }
     contents |= opened.tokenizer.files()
     contents |= {name: (folder.path / name).read_bytes() for name in BESIDE if (folder.path / name).is_file()}

@@ -17,6 +17,7 @@ from regard import __version__
 from regard.data.store import open_tensors
 from regard.errors import RunError
 from regard.folder import ModelFolder, write_model
+from regard.model.size import count_parameters
 from regard.run.begin import Material
 from regard.run.crew import Team
 from regard.run.journal import Journal
@@ -76,7 +77,7 @@ class Session:
         return Plan(
             self.folder, self.config, self.task.unit, self.material.examples, len(self.material.valid),
             [*self.material.left_out, *self.data.left_out],
-            sum(parameter.numel() for parameter in self.trainer.model.parameters()),
+            count_parameters(self.judge),
             self.team.feed.batches_per_epoch, self.standing.step, self.standing.seconds, measured, self._left(), note,
         )  # fmt: skip
 
@@ -256,6 +257,8 @@ class Session:
             "regard": __version__,
             "task": self.task.name,
             "settings": self.config.model_dump(mode="json"),
+            "parameters": count_parameters(self.judge),
+            **({"base_models": self.material.bases} if self.material.bases else {}),
             "data": self.team.feed.facts
             | self.data.facts
             | {"files": self.material.files, "sha256": self.material.fingerprints},

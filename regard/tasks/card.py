@@ -1,6 +1,9 @@
 """The README.md of a model: what it is, how it was made, how to use it."""
 
+import json
 from typing import Any
+
+from regard.tasks.lineage import name_bases, plain
 
 
 def describe_shape(model: dict[str, Any], names: tuple[str, ...]) -> str:
@@ -8,22 +11,43 @@ def describe_shape(model: dict[str, Any], names: tuple[str, ...]) -> str:
     return f"{model['kind']}: " + ", ".join(f"{name.replace('_', ' ')} {model[name]}" for name in names)
 
 
+def count_in_words(parameters: int) -> str:
+    """A number of parameters, as plans, cards and `regard info` have it."""
+    return f"{parameters / 1e6:.2f} M"
+
+
 def model_card(about: dict[str, Any], shape: tuple[str, ...]) -> str:
     """A model card from what regard.json tells; shape: the settings of the network that matter."""
     settings, data = about["settings"], about["data"]
     languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
+    bases = name_bases(about)
     head = ["---", "library_name: regard", f"tags: [{about['task']}]"]
     head += [f"language: [{', '.join(languages)}]"] if languages else []
+    head += ["base_model:", *(f"  - {json.dumps(base['name'])}" for base in about["base_models"])] if bases else []
+    origin = f"Fine-tuned from {' and '.join(bases)}" if bases else "Trained from scratch"
     facts = "\n".join(f"- {name.replace('_', ' ')}: {value}" for name, value in data.items() if isinstance(value, int))
     scores = "\n".join(f"- {name}: {value:.4g}" for name, value in about["scores"].items())
     title = f"{about['task']}: {' to '.join(languages)}" if languages else about["task"]
     return "\n".join([
         *head, "---", "",
         f"# {title}", "",
-        f"Trained from scratch with regard {about['regard']} ({describe_shape(settings['model'], shape)}).", "",
+        f"{origin} with regard {about['regard']}; {count_in_words(about['parameters'])} parameters "
+        f"({describe_shape(settings['model'], shape)}).", "",
         "## Use", "", "```python", "import regard", "", "model = regard.load(\"path/to/this/folder\")", "```", "",
         "## Data", "", facts, "",
         "## Scores on held-out text", "", scores, "", about["scores_signature"], "",
         f"Trained for {about['training']['steps']} steps in {about['training']['seconds'] / 60:.1f} minutes. "
         f"All settings are in regard.json.", "",
+    ])  # fmt: skip
+
+
+def import_card(about: dict[str, Any]) -> str:
+    """The card of a model that others trained; what they wrote about it stays with them."""
+    licence = about.get("license")
+    return "\n".join([
+        *(["---", f"license: {licence}", "---", ""] if licence else []),
+        f"# {plain(about['imported_from'])}", "",
+        f"A {about['foreign']} of {count_in_words(about['parameters'])} parameters, imported with regard "
+        f"{about['regard']} from {plain(about['imported_from'])}"
+        + (f" (licence {licence})." if licence else "; its licence is not known here."), "",
     ])  # fmt: skip

@@ -1,0 +1,90 @@
+"""Where a model comes from: the models it was fine-tuned from, and what was imported, with weights and licences.
+
+regard.json keeps it as `base_models`, a list of such descriptions, each with the `base_models` of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from regard.files import read_regular
+from regard.folder import ModelFolder
+
+MOST_GENERATIONS = 20  # of base models that are passed on
+MOST_BASES, MOST_LETTERS, MOST_CARD_BYTES = 8, 300, 2**20
+LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,60}")
+HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def describe_base(folder: ModelFolder, given: str, hashes: list[str]) -> dict[str, Any]:
+    """A model that another one begins from: its name as given, its weights, its licence, and its own bases."""
+    return _checked({
+        "name": given,
+        "imported_from": folder.about.get("imported_from"),
+        "license": read_licence(folder),
+        "weights_sha256": hashes,
+        "base_models": folder.about.get("base_models"),
+    })  # fmt: skip
+
+
+def read_licence(folder: ModelFolder) -> str | None:
+    """The licence a model was given: in regard.json, or at the head of its card as Hugging Face has it."""
+    known = folder.about.get("license")
+    if known is None:
+        with suppress(OSError, UnicodeDecodeError):
+            known = _head_of_card(folder.path / "README.md").get("license")
+    return known if isinstance(known, str) and LICENCE.fullmatch(known) else None
+
+
+def name_bases(about: dict[str, Any]) -> list[str]:
+    """What a model was fine-tuned from, a base each, in words: `a (imported from b, licence mit), from c`."""
+    bases = about.get("base_models")
+    return [_in_words(_checked(base)) for base in bases or [] if isinstance(base, dict)] if _is_list(bases) else []
+
+
+def _in_words(base: dict[str, Any]) -> str:
+    imported, licence, hashes = base.get("imported_from"), base.get("license"), base.get("weights_sha256", [])
+    told = [f"imported from {imported}"] if imported else []
+    told += [f"licence {licence}"] if licence else []
+    told += [f"SHA-256 {hashes[0][:16]}…"] if hashes else []
+    earlier = " and ".join(_in_words(one) for one in base.get("base_models", []))
+    return (
+        base["name"] + (f" ({', '.join(told)})" if told else "") + (f", fine-tuned from {earlier}" if earlier else "")
+    )
+
+
+def _checked(base: dict[str, Any], generation: int = 0) -> dict[str, Any]:
+    """What may be passed on of it: the regard.json of a stranger can hold anything."""
+    licence, hashes, bases = base.get("license"), base.get("weights_sha256"), base.get("base_models")
+    found: dict[str, Any] = {"name": plain(base.get("name") or "unnamed")}
+    if base.get("imported_from"):
+        found["imported_from"] = plain(base["imported_from"])
+    if isinstance(licence, str) and LICENCE.fullmatch(licence):
+        found["license"] = licence
+    if hashes and _is_list(hashes):
+        found["weights_sha256"] = [one for one in hashes if isinstance(one, str) and HASH.fullmatch(one)]
+    if bases and _is_list(bases) and generation < MOST_GENERATIONS:
+        found["base_models"] = [_checked(one, generation + 1) for one in bases if isinstance(one, dict)]
+    return found
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and 0 < len(value) <= MOST_BASES
+
+
+def plain(value: Any) -> str:
+    """A name on one line, with nothing in it that a card would take for markup."""
+    letters = "".join(letter if letter.isprintable() and letter not in "<>`[]|" else " " for letter in str(value))
+    return " ".join(letters[:MOST_LETTERS].split())
+
+
+def _head_of_card(path: Path) -> dict[str, str]:
+    """The `name: value` lines between the two `---` that a card begins with."""
+    lines = read_regular(path, MOST_CARD_BYTES).decode("utf-8").split("\n")
+    if lines[0].strip() != "---":
+        return {}
+    head = lines[1 : next((i for i, line in enumerate(lines[1:], start=1) if line.strip() == "---"), 1)]
+    return {name.strip(): value.strip().strip("\"'") for name, _, value in (line.partition(":") for line in head)}
