@@ -38,6 +38,7 @@ class ModelConfig(_Settings):
     width: int = Field(128, ge=4)  # D: size of a token's vector
     heads: int = Field(4, ge=1)  # H: attention heads per layer; must divide width
     key_heads: int | None = Field(None, ge=1)  # heads of keys and values, if several of H share one; must divide heads
+    value_width: int | None = Field(None, ge=1)  # of one head's values (the paper's d_v), if it is not width / heads
     inner: int = Field(256, ge=1)  # width of the feed-forward's middle
     norm: Literal["post", "pre"] = "post"  # where the norm stands: after the residual (the paper), or before
     norm_kind: Literal["layer", "rms"] = "layer"

@@ -65,7 +65,7 @@ _known: WeakKeyDictionary[nn.Module, FlatDecoder | None] = WeakKeyDictionary()
 def _is_plain(model: EncoderDecoder) -> bool:
     config = model.config
     has_plain_blocks = config.norm_kind == "layer" and not config.is_gated and config.key_heads in (None, config.heads)
-    return has_plain_blocks and not isinstance(model.decoder.positions, Rotary)
+    return has_plain_blocks and config.value_width is None and not isinstance(model.decoder.positions, Rotary)
 
 
 def _flat_block(block: Block) -> Callable[[Tensor, LayerCache, int, Tensor | None], Tensor]:

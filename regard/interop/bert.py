@@ -29,25 +29,29 @@ NAMES = (
     ("feed_forward.fall.", "output.dense."),
     ("turn_norm.", "cls.predictions.transform.LayerNorm."),
     ("turn.", "cls.predictions.transform.dense."),
+    ("output.weight", "cls.predictions.decoder.weight"),  # where there is a table of its own to say tokens with
 )
 # The pooler and the next-sentence head belong to another task; places are counted, not learned.
 UNUSED = r"^bert\.pooler\.|^cls\.seq_relationship\.|\.position_ids$"
+BIAS, DECODER_BIAS = "cls.predictions.bias", "cls.predictions.decoder.bias"  # one, unless there are two tables
 SHAPE = {"norm": "post", "norm_kind": "layer", "is_gated": False, "has_bias": True, "positions": "learned"}
 
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights under the names of BERT."""
-    return plain({_rename(name): tensor for name, tensor in weights.items()})
+    renamed = plain({_rename(name): tensor for name, tensor in weights.items()})
+    return renamed | ({DECODER_BIAS: renamed[BIAS].clone()} if "output.weight" in weights else {})
 
 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their weights under our names."""
     weights = {modern(name): tensor for name, tensor in weights.items()}
     weights = with_prefix(weights, "bert.", ("embeddings.", "encoder.", "pooler."))
-    tied = {
-        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-        "cls.predictions.decoder.bias": "cls.predictions.bias",
-    }
+    tied = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight", DECODER_BIAS: BIAS}
+    if "output.weight" in ours:
+        tied = {}
+        if DECODER_BIAS in weights:  # the one that is added there
+            weights[BIAS] = weights.pop(DECODER_BIAS)
     weights = drop_known(weights, UNUSED if "bias" in ours else rf"{UNUSED}|^cls\.", tied)
     check(weights, {_rename(name): tensor.shape for name, tensor in ours.items()})
     return {name: weights[_rename(name)] for name in ours}
@@ -69,7 +73,7 @@ def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:
         "max_position_embeddings": model.max_positions,
         "type_vocab_size": 2,
         "layer_norm_eps": model.epsilon,
-        "tie_word_embeddings": True,
+        "tie_word_embeddings": model.is_tied,
         "pad_token_id": pad_id,
         "dtype": "float32",
     }
@@ -79,9 +83,8 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json."""
     refuse_others(
         config, position_embedding_type="absolute", is_decoder=False, add_cross_attention=False, type_vocab_size=2,
-        tie_word_embeddings=True,
     )  # fmt: skip
-    return read_shape(config)
+    return read_shape(config, is_tied=config.get("tie_word_embeddings", True))
 
 
 def read_shape(config: dict[str, Any], **more: Any) -> ModelConfig:
@@ -103,7 +106,7 @@ def read_shape(config: dict[str, Any], **more: Any) -> ModelConfig:
 
 
 def _rename(name: str) -> str:
-    return "cls.predictions.bias" if name == "bias" else rename(name, NAMES)
+    return BIAS if name == "bias" else rename(name, NAMES)
 
 
 def modern(name: str) -> str:

@@ -25,12 +25,12 @@ ACTIVATIONS = {
 def can_translate(model: ModelConfig) -> bool:
     """Whether CTranslate2 has such a translator."""
     is_plain = not model.is_gated and model.has_bias and model.norm_kind == "layer" and model.key_heads is None
-    return model.positions == "sinusoidal" and is_plain
+    return model.positions == "sinusoidal" and is_plain and model.value_width is None
 
 
 def can_write(model: ModelConfig) -> bool:
     """Whether CTranslate2 has such a writer."""
-    return model.norm == "pre"
+    return model.norm == "pre" and model.value_width is None
 
 
 def describe_translator(
@@ -58,7 +58,7 @@ def describe_translator(
         embeddings.weight = table
         side.position_encodings.encodings = waves
     spec.decoder.start_from_zero_embedding = True
-    spec.decoder.projection.weight = table
+    spec.decoder.projection.weight = weights["output.weight"][:-1] if "output.weight" in weights else table
     if "output_bias" in weights:
         spec.decoder.projection.bias = weights["output_bias"][:-1]
     _fill_stack(spec.encoder, weights, "encoder.", model)

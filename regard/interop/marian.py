@@ -34,18 +34,23 @@ NAMES = (
     ("feed_residual.norm.", "final_layer_norm."),
     ("feed_forward.rise.", "fc1."),
     ("feed_forward.fall.", "fc2."),
+    ("output.weight", "lm_head.weight"),  # of the whole model, where it has a table of its own to say tokens with
 )
 BIAS, POSITIONS = "final_logits_bias", "embed_positions.weight"
+SHARED, COPIES = "model.shared.weight", [f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder")]
 ARCHITECTURES = {"post": ("marian", "MarianMTModel"), "pre": ("pegasus", "PegasusForConditionalGeneration")}
 
 
 def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) -> dict[str, Tensor]:
     """Weights under the names `transformers` knows, and a bias that keeps padding from ever being said.
 
-    Of Pegasus also the waves: it makes the same ones, but whoever opens it is told that weights are missing.
+    Of Pegasus also the waves: it makes the same ones, but whoever opens it is told that weights are missing. With an
+    own table to say tokens with, each side's copy of the other table too: `transformers` then ties none of them.
     """
     renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items() if name != "output_bias"})
-    bias = torch.zeros(1, len(renamed["model.shared.weight"]))
+    if not model.is_tied:
+        renamed |= {name: renamed[SHARED].clone() for name in COPIES}
+    bias = torch.zeros(1, len(renamed[SHARED]))
     if "output_bias" in weights:
         bias[0] = weights["output_bias"]
     bias[0, pad_id] = NEVER
@@ -57,8 +62,8 @@ def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) 
 def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their weights under our names."""
     _check_positions({name: tensor for name, tensor in weights.items() if POSITIONS in name})
-    tables = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
-    kept = drop_known(weights, POSITIONS, dict.fromkeys(tables, "model.shared.weight"))
+    tables = COPIES if "output.weight" in ours else [*COPIES, "lm_head.weight"]
+    kept = drop_known(weights, POSITIONS, dict.fromkeys(tables, SHARED))
     bias = kept.pop(BIAS, None)
     mine = {name: tensor.shape for name, tensor in ours.items() if name != "output_bias"}
     check(kept, {rename(name, NAMES): shape for name, shape in mine.items()})
@@ -113,7 +118,7 @@ def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any
         "position_embedding_type": model.positions,
         "has_output_bias": model.has_output_bias,
         "share_encoder_decoder_embeddings": True,
-        "tie_word_embeddings": True,
+        "tie_word_embeddings": model.is_tied,
         "is_encoder_decoder": True,
         "use_cache": True,
         "pad_token_id": pad_id,
@@ -130,7 +135,7 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
     refuse_others(
         config, normalize_embedding=False, static_position_embeddings=True, scale_embedding=True,
         position_embedding_type="sinusoidal",
-        share_encoder_decoder_embeddings=True, tie_word_embeddings=True,
+        share_encoder_decoder_embeddings=True,
         decoder_attention_heads=config.get("encoder_attention_heads"),
         decoder_ffn_dim=config.get("encoder_ffn_dim"), decoder_vocab_size=config.get("vocab_size"),
     )  # fmt: skip
@@ -147,6 +152,7 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
         activation=activation(config, "activation_function"),
         max_positions=need(config, "max_position_embeddings"),
         dropout=config.get("dropout", 0.1),
+        is_tied=config.get("tie_word_embeddings", True),
         has_output_bias=config.get(
             "has_output_bias", "position_embedding_type" not in config
         ),  # theirs have learned one

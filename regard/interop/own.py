@@ -37,7 +37,14 @@ def tells_all(layout: Any, config: dict[str, Any], model: ModelConfig) -> bool:
         read = layout.import_config(config)
     except FolderError:
         return False
-    return bool(read.model_dump(exclude={"kind"}) == model.model_dump(exclude={"kind"}))
+    return _plainly(read) == _plainly(model)
+
+
+def _plainly(model: ModelConfig) -> dict[str, Any]:
+    """The settings of a shape, where one that says the same as none is none."""
+    same = {"decoder_layers": model.layers, "key_heads": model.heads, "value_width": model.width // model.heads}
+    told = model.model_dump(exclude={"kind"})
+    return told | {name: None for name, value in same.items() if told[name] == value}
 
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:

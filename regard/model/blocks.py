@@ -97,8 +97,9 @@ class Block(nn.Module):
     def __init__(self, config: ModelConfig, *, reads_memory: bool = False) -> None:
         super().__init__()
         make_attention = partial(
-            MultiHeadAttention, config.width, config.heads, key_heads=config.key_heads, has_bias=config.has_bias
-        )
+            MultiHeadAttention, config.width, config.heads, key_heads=config.key_heads, value_width=config.value_width,
+            has_bias=config.has_bias,
+        )  # fmt: skip
         self.self_attention = make_attention()
         self.self_residual = Residual(config)
         self.cross_attention = make_attention() if reads_memory else None

@@ -16,9 +16,9 @@ class LayerCache:
     """Keys and values of one layer: of the tokens so far, and of the memory it reads."""
 
     key: Tensor  # (B, G, room, K) of G key heads, used up to the cache's length
-    value: Tensor  # (B, G, room, K)
+    value: Tensor  # (B, G, room, any)
     memory_key: Tensor | None = None  # (M, G, S, K): rows that come from one source, B / M of them, share theirs
-    memory_value: Tensor | None = None  # (M, G, S, K)
+    memory_value: Tensor | None = None  # (M, G, S, any)
 
     def extend(self, key: Tensor, value: Tensor, length: int) -> tuple[Tensor, Tensor]:
         """Puts new keys and values (B, G, T, K) after the first `length`; all of them so far, (B, G, length + T, K)."""
@@ -32,14 +32,15 @@ class LayerCache:
 class KeyValueCache:
     """All layers of a decoder."""
 
-    held: Tensor  # (L, 2, B, G, room, K): the keys and values of all layers, so that rows are chosen at one go
+    keys: Tensor  # (L, B, G, room, K): of all layers, so that rows are chosen at one go
+    values: Tensor  # (L, B, G, room, any)
     layers: list[LayerCache]
     may_attend: Tensor | None  # (M, 1, 1, S): which places of the memory are real; None: all of them
     length: int = 0  # tokens so far, the same for every row
 
     def check_room(self, rows: int, tokens: int) -> None:
         """Refuses what does not fit: so many more tokens in so many rows."""
-        here, room = self.held.shape[2], self.held.shape[4]
+        here, room = self.keys.shape[1], self.keys.shape[3]
         if rows != here:
             raise ConfigError(f"the cache is of {here} rows and {rows} are to go on; choose its rows with `keep`, "
                               f"or open it for {rows}")  # fmt: skip
@@ -49,16 +50,20 @@ class KeyValueCache:
 
     def keep(self, rows: Tensor) -> None:
         """Row i becomes what row `rows[i]` was. rows (new B,)"""
-        layers, both, before, *shape = self.held.shape
-        chosen = self.held.new_empty(layers, both, len(rows), *shape)
-        # Only what is used is copied; the room behind it is left as it comes.
-        chosen[..., : self.length, :] = self.held[..., : self.length, :].index_select(2, rows)
-        self.held = chosen
+        before = self.keys.shape[1]
+        self.keys, self.values = self._choose(self.keys, rows), self._choose(self.values, rows)
         for number, layer in enumerate(self.layers):
-            layer.key, layer.value = chosen[number, 0], chosen[number, 1]
+            layer.key, layer.value = self.keys[number], self.values[number]
         memory = self.layers[0].memory_key
         if memory is not None and len(memory) > 1:
             self._keep_memory(rows // (before // len(memory)), len(memory))
+
+    def _choose(self, held: Tensor, rows: Tensor) -> Tensor:
+        layers, _, *shape = held.shape
+        chosen = held.new_empty(layers, len(rows), *shape)
+        # Only what is used is copied; the room behind it is left as it comes.
+        chosen[..., : self.length, :] = held[..., : self.length, :].index_select(1, rows)
+        return chosen
 
     def _keep_memory(self, owners: Tensor, sources: int) -> None:
         """owners (new B,): the source each row comes from. Neighbours go on sharing theirs if all have as many."""

@@ -1,7 +1,6 @@
 """What all Transformers here are made of: an embedding, positions, and Blocks one upon another."""
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
@@ -16,7 +15,7 @@ NEVER = -1e9  # a logit so low that softmax gives it exactly nothing; finite, so
 
 
 class Embedding(nn.Module):
-    """Ids to vectors, and vectors back to logits with the same table (tied)."""
+    """Ids to vectors."""
 
     never: Tensor | None
 
@@ -35,10 +34,6 @@ class Embedding(nn.Module):
         """ids (B, T) -> (B, T, D)."""
         found = EMBEDDED(self, self.table(ids))
         return found if self.scale == 1 else found * self.scale
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """hidden (..., D) -> (..., V)."""
-        return F.linear(hidden, self.table.weight, self.never)
 
 
 class Stack(nn.Module):
@@ -97,12 +92,14 @@ class Stack(nn.Module):
         self, rows: int, room: int, memory: Tensor | None = None, may_attend: Tensor | None = None
     ) -> KeyValueCache:
         """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""
-        heads, head_width = self.config.key_heads or self.config.heads, self.config.width // self.config.heads
-        held = next(self.parameters()).new_empty(len(self.blocks), 2, rows, heads, room, head_width)
+        heads, key_width = self.config.key_heads or self.config.heads, self.config.width // self.config.heads
+        make = next(self.parameters()).new_empty
+        keys = make(len(self.blocks), rows, heads, room, key_width)
+        values = make(len(self.blocks), rows, heads, room, self.config.value_width or key_width)
         layers = []
         for number, block in enumerate(self.blocks):
             assert isinstance(block, Block)
-            key, value = held[number, 0], held[number, 1]
+            key, value = keys[number], values[number]
             if block.cross_attention is None:
                 layers.append(LayerCache(key, value))
             else:
@@ -110,7 +107,7 @@ class Stack(nn.Module):
                 layers.append(LayerCache(key, value, *block.cross_attention.read(memory)))
         if may_attend is not None and bool(may_attend.all()):
             may_attend = None  # a mask that hides nothing would be turned into numbers again at every step
-        return KeyValueCache(held, layers, may_attend)
+        return KeyValueCache(keys, values, layers, may_attend)
 
     def advance(self, x: Tensor, cache: KeyValueCache) -> Tensor:
         """The next tokens of each row, embedded (B, T, D) -> hidden (B, T, D); the cache then holds them too."""

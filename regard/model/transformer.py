@@ -34,8 +34,14 @@ class EncoderDecoder(nn.Module):
         self.decoder = Stack(
             config.model_copy(update={"layers": config.decoder_layers or config.layers}), reads_memory=True
         )
+        self.output = None if config.is_tied else nn.Linear(config.width, config.vocab_size, bias=False)
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.has_output_bias else None  # (V,)
         start_weights(self, config, table_std=config.width**-0.5)
+
+    @property
+    def table(self) -> Tensor:
+        """What hidden states are compared with, (V, D)."""
+        return self.embedding.table.weight if self.output is None else self.output.weight
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """source (B, S) -> memory (B, S, D), and which places of it are real (B, 1, 1, S)."""
@@ -57,7 +63,7 @@ class EncoderDecoder(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
-        found = self.embedding.logits(hidden)
+        found = F.linear(hidden, self.table, self.embedding.never)
         return found if self.output_bias is None else found + self.output_bias
 
     def open_cache(self, memory: Tensor, may_attend: Tensor, room: int) -> KeyValueCache:
@@ -199,8 +205,14 @@ class MaskedLM(TextEncoder):
     def _start(self, config: ModelConfig) -> None:
         self.turn = nn.Linear(config.width, config.width)
         self.turn_norm = make_norm(config)
+        self.output = None if config.is_tied else nn.Linear(config.width, config.vocab_size, bias=False)
         super()._start(config)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+
+    @property
+    def table(self) -> Tensor:
+        """What hidden states are compared with, (V, D)."""
+        return self.embedding.table.weight if self.output is None else self.output.weight
 
     def turned(self, hidden: Tensor) -> Tensor:
         """Hidden states made ready to be compared with the table of tokens; (..., D) -> (..., D)."""
@@ -208,4 +220,4 @@ class MaskedLM(TextEncoder):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
-        return F.linear(self.turned(hidden), self.embedding.table.weight, self.bias)
+        return F.linear(self.turned(hidden), self.table, self.bias)

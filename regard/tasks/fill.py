@@ -141,7 +141,7 @@ def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
     def hidden_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
         places, is_real = batch.label_places()  # (B, N), (B, N)
         rows = model.turned(model(batch.ids, wanted=places)[is_real])  # (rows, D)
-        labels, table = batch.labels.gather(1, places)[is_real], model.embedding.table.weight  # (rows,), (V, D)
+        labels, table = batch.labels.gather(1, places)[is_real], model.table  # (rows,), (V, D)
         return token_loss(rows, labels, table, bias=model.bias, smoothing=config.train.smoothing)
 
     return hidden_loss

@@ -74,19 +74,28 @@ class HeldOutPairs:
 def real_loss(
     model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0, agreement: float = 0.0
 ) -> tuple[Tensor, int]:
-    """Loss of the labels (B, T) that are not padding, which is the last id and never a choice. hidden (B, T, D)
+    """Loss of the labels (B, T) that are not padding, which is never a choice. hidden (B, T, D)
 
     With agreement, hidden (2B, T, D) is of two passes one after the other, and what they say should agree.
     """
     from regard.trainer.agree import agreed_loss
     from regard.trainer.loss import token_loss
 
-    table = model.embedding.table.weight  # (V, D)
-    assert model.pad_id == len(table) - 1, "padding is the last id"
-    is_real = labels != model.pad_id  # (B, T)
-    truth, choices = labels[is_real], table[:-1]
-    bias = None if model.output_bias is None else model.output_bias[:-1]
+    is_real, pad_id = labels != model.pad_id, model.pad_id  # (B, T)
+    truth = labels[is_real]
+    truth = truth - (truth > pad_id).long()  # numbers of the choices: all ids but padding's
+    choices, bias = (without_row(part, pad_id) for part in (model.table, model.output_bias))  # (V - 1, D), (V - 1,)
+    assert choices is not None
     if not agreement:
         return token_loss(hidden[is_real], truth, choices, bias=bias, smoothing=smoothing)
     first, second = (half[is_real] for half in hidden.chunk(2))  # (N, D) each
     return agreed_loss(first, second, truth, choices, bias=bias, smoothing=smoothing, weight=agreement)
+
+
+def without_row(table: Tensor | None, row: int) -> Tensor | None:
+    """All rows but one; a view where it is the last."""
+    import torch
+
+    if table is None or row == len(table) - 1:
+        return None if table is None else table[:-1]
+    return torch.cat([table[:row], table[row + 1 :]])
