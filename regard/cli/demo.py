@@ -70,7 +70,7 @@ def _show_translations(direction: str, model: Path, seconds: float, put: Say) ->
         put(f"  {phrase.source}\n    -> {text}")
     crossing = max(test, key=_crossings)
     put("")
-    put(f"What it looks at: {crossing.source} (rows: the translation; columns: the source; darker: looked at more)")
+    put(f"What it looks at: {crossing.source} (rows: the translation; columns: the source; █: most of its row)")
     seen = translator.look(crossing.source, why=True)
     put(seen.to_text(head="alignment", words=True))
     _show_page(seen, model.parent, put)

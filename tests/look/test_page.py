@@ -208,3 +208,61 @@ def test_it_works_on_a_phone_and_in_a_notebook(visit, seen, browser):
     inside.wait_for_selector(".sentence")
     assert seen.answer.strip() in inside.inner_text("header")  # a page has no space at the ends of lines
     frame.close()
+
+
+SCALED = ["text", "matrix", "lines", "overview"]
+STRENGTH = """view => {
+  const pixels = (canvas) => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data].join();
+  const stage = document.querySelector('.stage');
+  return [...stage.querySelectorAll('canvas')].map(pixels).join() + stage.innerHTML;
+}"""
+
+
+def cell_color(page, value):
+    return page.evaluate(f"regard.css(regard.color({value}))")
+
+
+def test_equal_weights_have_equal_colours_in_every_row_and_every_view(visit, seen):
+    """Colours are of the weight itself, unless somebody asks for those of each row."""
+    page = visit(seen)
+    shown = seen.map("cross", head="alignment", words=True)
+    for row in range(len(shown)):
+        page.hover(f'.token[data-side="row"][data-index="{row}"]')
+        place = max(range(len(shown[row])), key=lambda x: shown[row][x])
+        strongest = page.query_selector(f'.token[data-side="column"][data-index="{place}"]')
+        weight = strongest.evaluate("span => span.weight")
+        same = "(span, color) => { const b = document.createElement('b'); b.style.background = color; return b.style.background === span.style.background; }"  # noqa: E501
+        assert strongest.evaluate(same, cell_color(page, weight))
+        page.keyboard.press("s")
+        page.hover(f'.token[data-side="row"][data-index="{row}"]')
+        strongest = page.query_selector(f'.token[data-side="column"][data-index="{place}"]')
+        assert strongest.evaluate(same, cell_color(page, 1))
+        page.keyboard.press("s")
+
+
+def test_the_scale_is_switched_and_told_in_every_view(visit, seen):
+    page = visit(seen)
+    for view in SCALED:
+        page.click(f'[data-view="{view}"]')
+        assert page.input_value('[data-pick="scale"]') == "absolute"
+        told, drawn = page.inner_text(".stage"), page.evaluate(STRENGTH)
+        assert "all attention of a row" in told
+        page.select_option('[data-pick="scale"]', "row")
+        assert "largest weight" in page.inner_text(".stage") and page.evaluate(STRENGTH) != drawn
+        page.select_option('[data-pick="scale"]', "absolute")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_legend_is_true_in_both_themes(visit, seen, theme):
+    """What it says of more attention is what the colours do."""
+    page = visit(seen, color_scheme=theme)
+    light = "(([r, g, b]) => 0.3 * r + 0.59 * g + 0.11 * b)"
+    for _ in range(2):
+        none, most = page.evaluate(f"[0, 1].map(regard.color).map({light})")
+        word = "brighter" if most > none else "darker"
+        other = "darker" if most > none else "brighter"
+        for view in ["text", "matrix", "overview", "said"]:
+            page.click(f'[data-view="{view}"]')
+            told = page.inner_text(".stage")
+            assert word in told and other not in told
+        page.click('[data-switch="theme"]')

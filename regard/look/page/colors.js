@@ -21,6 +21,23 @@ regard.css = ([red, green, blue], alpha = 1) => `rgba(${red},${green},${blue},${
 // Ink that can be read on a colour.
 regard.ink = ([red, green, blue]) => (0.3 * red + 0.59 * green + 0.11 * blue > 140 ? "#111" : "#f4f4f4");
 
+// Tells whoever has drawn in colours to draw again.
 regard.setTheme = (theme) => {
   document.documentElement.dataset.theme = theme;
+  document.dispatchEvent(new Event("regard-theme"));
+};
+
+// How strong the colour of a weight is: the weight itself, or its share of the largest one of its row.
+regard.share = (state, weight, most) => (state.scale === "row" ? weight / Math.max(1e-9, most) : weight);
+
+// What more attention looks like: on paper the ramp gets darker, on a dark page brighter.
+regard.more = () => (regard.isDark() ? "brighter" : "darker");
+
+// A bar of the colours from none to most, and what most is.
+regard.legend = (state, most = "the largest weight of its row") => {
+  const ramp = regard.ramps[regard.isDark() ? "dark" : "light"];
+  const isRow = state.scale === "row";
+  return regard.make("p", { class: "legend scale" }, `${regard.more()} is more attention: 0 `,
+    regard.make("i", { class: "ramp", style: `background:linear-gradient(to right, ${ramp.map((color) => regard.css(color)).join(", ")})` }),
+    isRow ? ` ${most} (rows cannot be compared)` : " 1 (all attention of a row)");
 };

@@ -1,7 +1,7 @@
 "use strict";
-// Heads as lines between two columns of tokens: the stronger the look, the darker the line.
+// Heads as lines between two columns of tokens: the stronger the attention, the stronger the line.
 regard.views.push({
-  name: "lines", title: "Lines", key: "3",
+  name: "lines", title: "Lines", key: "3", isScaled: true,
   fits: (data) => data.task !== "answer",
   draw(state, box) {
     const table = state.data.table(state.kind, state.key, state.byWords);
@@ -18,8 +18,9 @@ regard.views.push({
       const faint = table.height * table.width > 2500 && only === null ? 0.2 : 0.03; // of many, only the strong ones
       for (let y = 0; y < table.height; y++) {
         if (only !== null && only !== y) continue;
+        const most = regard.top(table.values.subarray(y * table.width, (y + 1) * table.width));
         for (let x = 0; x < table.width; x++) {
-          const weight = table.values[y * table.width + x];
+          const weight = regard.share(state, table.values[y * table.width + x], most);
           if (weight < faint) continue;
           strokes.append(regard.svg("line", {
             x1: from + 6, y1: middle(y), x2: to - 6, y2: middle(x), "stroke-opacity": weight, "stroke-width": 1 + 3 * weight,
@@ -40,7 +41,8 @@ regard.views.push({
       svg.append(text);
     });
     draw(null);
-    box.append(regard.make("p", { class: "legend" }, "Left looks at right. Point at a word on the left to see its looks alone."), svg);
+    box.append(regard.make("p", { class: "legend" }, "Left looks at right; a full line is ",
+      state.scale === "row" ? "the largest weight of its row. " : "1, all attention of a row. ", "Point at a word on the left to see it alone."), svg);
   },
 });
 

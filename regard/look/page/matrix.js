@@ -1,14 +1,14 @@
 "use strict";
 // One map as a matrix on a canvas: rows look at columns. The wheel zooms, dragging moves, pointing tells the number.
 regard.views.push({
-  name: "matrix", title: "Matrix", key: "2",
+  name: "matrix", title: "Matrix", key: "2", isScaled: true,
   fits: () => true,
   draw(state, box) {
     const table = state.data.table(state.kind, state.key, state.byWords);
     if (!table) return box.append(regard.make("p", {}, "Still being read …"));
     const canvas = regard.make("canvas", { class: "matrix", tabindex: "0", "aria-label": "Matrix of weights" });
     const told = regard.make("output", { class: "told" }, "Point at a cell.");
-    box.append(told, canvas);
+    box.append(regard.legend(state), told, canvas);
     regard.matrix(canvas, table, state, told);
   },
 });
@@ -32,12 +32,11 @@ regard.matrix = (canvas, table, state, told) => {
   dots.width = width;
   dots.height = height;
   const image = new ImageData(width, height);
-  const top = state.scale === "row" ? null : Math.max(1e-9, regard.top(table.values));
   for (let y = 0; y < height; y++) {
-    const most = top ?? Math.max(1e-9, regard.top(table.values.subarray(y * width, (y + 1) * width)));
+    const most = regard.top(table.values.subarray(y * width, (y + 1) * width));
     for (let x = 0; x < width; x++) {
       const place = y * width + x;
-      image.data.set([...regard.color(table.values[place] / most), 255], 4 * place);
+      image.data.set([...regard.color(regard.share(state, table.values[place], most)), 255], 4 * place);
     }
   }
   dots.getContext("2d").putImageData(image, 0, 0);

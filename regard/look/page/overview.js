@@ -1,13 +1,14 @@
 "use strict";
 // All layers and heads at a glance, each a small picture with how spread it is and whether it is stuck on one place.
 regard.views.push({
-  name: "overview", title: "All heads", key: "4",
+  name: "overview", title: "All heads", key: "4", isScaled: true,
   fits: (data) => data.task !== "answer",
   draw(state, box) {
     const about = state.data.kinds[state.kind];
     box.append(regard.make("p", { class: "legend" },
       "Each head small; click one to see it large. The bar tells how spread its looks are (full: everywhere alike); ",
       "⚓ marks a sink: one place takes half of all looks, which is rest rather than reading."));
+    box.append(regard.legend(state));
     const grid = regard.make("div", { class: "grid", style: `--heads:${about.heads}` });
     for (let layer = 1; layer <= about.layers; layer++) {
       for (let head = 1; head <= about.heads; head++) grid.append(regard.thumbnail(state, about, layer, head));
@@ -37,8 +38,10 @@ regard.thumbnail = (state, about, layer, head) => {
     const [height, width] = [about.rows.length, about.columns.length];
     const image = new ImageData(96, 96);
     for (let y = 0; y < 96; y++) {
+      const start = Math.floor((y * height) / 96) * width;
+      const most = regard.top(values.subarray(start, start + width));
       for (let x = 0; x < 96; x++) {
-        const value = values[Math.floor((y * height) / 96) * width + Math.floor((x * width) / 96)];
+        const value = regard.share(state, values[start + Math.floor((x * width) / 96)], most);
         image.data.set([...regard.color(value), 255], 4 * (96 * y + x));
       }
     }

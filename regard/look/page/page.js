@@ -7,7 +7,7 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
   const views = regard.views.filter((view) => view.fits(data));
   const state = {
     data, kind: kinds[0], key: kinds[0] === "cross" && data.aligning ? "alignment" : "mean", view: views[0].name,
-    byWords: data.task === "translate", zoom: 1, moveX: 0, moveY: 0, scale: "row", repaint: () => {},
+    byWords: data.task === "translate", zoom: 1, moveX: 0, moveY: 0, scale: "absolute", repaint: () => {},
   };
   const dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
   if (!document.documentElement.dataset.theme) regard.setTheme(dark ? "dark" : "light");
@@ -16,7 +16,7 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
     regard.make("header", {}, regard.make("h1", {}, "regard"),
       regard.make("p", { class: "given", dir: "auto" }, data.text), data.answer && data.task !== "answer"
         ? regard.make("p", { class: "answer", dir: "auto" }, data.answer) : ""),
-    bar, stage, regard.make("footer", {}, "Keys: 1–7 views · ← → head · ↑ ↓ layer · m mean · k kind · w words · + − 0 zoom · d dark"));
+    bar, stage, regard.make("footer", {}, "Keys: 1–7 views · ← → head · ↑ ↓ layer · m mean · k kind · w words · s scale · + − 0 zoom · d dark"));
   state.refresh = () => {
     bar.replaceChildren(...regard.controls(state, views, kinds));
     stage.replaceChildren();
@@ -27,6 +27,7 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
   // What is shown first may come later in the file than this script.
   state.refresh();
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", () => state.refresh());
+  document.addEventListener("regard-theme", () => state.refresh(), { signal: box.listening.signal });
   document.addEventListener("keydown", (event) => regard.press(state, views, kinds, event), { signal: box.listening.signal });
   box.state = state;
   return state;
@@ -58,8 +59,11 @@ regard.controls = (state, views, kinds) => {
     regard.make("button", { "data-switch": "words", onclick: () => { state.byWords = !state.byWords; state.refresh(); } },
       state.byWords ? "words" : "subwords"),
   ];
+  if (views.find((view) => view.name === state.view).isScaled) {
+    rest.push(choose("scale", [["absolute", "scale: absolute"], ["row", "scale: per row"]], state.scale, (scale) => { state.scale = scale; }));
+  }
   const theme = regard.make("button", { "data-switch": "theme", title: "dark or light",
-    onclick: () => { regard.setTheme(regard.isDark() ? "light" : "dark"); state.refresh(); } }, regard.isDark() ? "☀" : "☾");
+    onclick: () => regard.setTheme(regard.isDark() ? "light" : "dark") }, regard.isDark() ? "☀" : "☾");
   return [...tabs, ...rest, theme];
 };
 
@@ -88,6 +92,7 @@ regard.press = (state, views, kinds, event) => {
   } else if (event.key === "m") state.key = "mean";
   else if (event.key === "k") regard.chooseKind(state, kinds[(kinds.indexOf(state.kind) + 1) % kinds.length]);
   else if (event.key === "w") state.byWords = !state.byWords;
+  else if (event.key === "s") state.scale = state.scale === "row" ? "absolute" : "row";
   else if (event.key === "d") regard.setTheme(regard.isDark() ? "light" : "dark");
   else if (["+", "=", "-", "0"].includes(event.key)) {
     if (event.key === "0") Object.assign(state, { zoom: 1, moveX: 0, moveY: 0 });

@@ -7,7 +7,7 @@ regard.views.push({
     const { data } = state;
     const words = { translate: "said", write: "read", fill: "filled in", answer: "answered" }[data.task];
     box.append(regard.make("p", { class: "legend" },
-      `Each token ${words}: the stronger its colour, the more of a surprise it was. Point at one for what was likeliest there.`));
+      `Each token ${words}: the ${regard.more()} it is, the more of a surprise it was. Point at one for what was likeliest there.`));
     const line = regard.make("p", { class: "sentence", dir: "auto" });
     const table = regard.make("div", { class: "alternatives" });
     const show = (index) => {

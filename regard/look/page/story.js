@@ -1,7 +1,7 @@
 "use strict";
 // A story and how the hops went through it: each sentence, how much each hop looked at it, and what the answer owes to it.
 regard.views.push({
-  name: "story", title: "Story", key: "1",
+  name: "story", title: "Story", key: "1", isScaled: true,
   fits: (data) => data.task === "answer",
   draw(state, box) {
     const { data } = state, about = data.kinds.hops;
@@ -11,7 +11,8 @@ regard.views.push({
     const head = ["", ...about.rows, ...(data.why ? ["without it"] : [])];
     const rows = about.columns.map((sentence, x) => {
       const cells = about.rows.map((_, y) => {
-        const weight = values[y * width + x], color = regard.color(weight);
+        const weight = values[y * width + x];
+        const color = regard.color(regard.share(state, weight, regard.top(values.subarray(y * width, (y + 1) * width))));
         return regard.make("td", { class: "number", "data-hop": y, "data-sentence": x,
           style: `background:${regard.css(color)};color:${regard.ink(color)}` }, weight.toFixed(2));
       });
@@ -21,6 +22,6 @@ regard.views.push({
     box.append(regard.make("table", { class: "story" },
       regard.make("tr", {}, ...head.map((name) => regard.make("th", {}, name))), ...rows));
     box.append(regard.make("p", { class: "legend" },
-      "Each hop looks at the sentences with what the hops before it found. Without it: how the answer's probability changes."));
+      "Each hop looks at the sentences with what the hops before it found. Without it: how the answer's probability changes."), regard.legend(state, "the largest weight of its hop"));
   },
 });

@@ -1,19 +1,19 @@
 "use strict";
 // Source and translation as running text: whoever is pointed at shows where it looked, or who looked at it.
 regard.views.push({
-  name: "text", title: "Text", key: "1",
+  name: "text", title: "Text", key: "1", isScaled: true,
   fits: (data) => data.task !== "answer",
   draw(state, box) {
     const { data, kind } = state;
     const isPair = kind === "cross";
     const legend = isPair
-      ? "Point at a word: the darker another, the more it was looked at. Linked words are underlined."
-      : "Point at a word: the darker another, the more it looks at it.";
+      ? `Point at a word: the ${regard.more()} another, the more it was looked at. Linked words are underlined.`
+      : `Point at a word: the ${regard.more()} another, the more it looks at it.`;
     const table = data.table(kind, state.key, state.byWords);
     if (!table) return box.append(regard.make("p", {}, "Still being read …"));
     const columns = regard.sentence(table.columns, "column");
     const rows = regard.sentence(table.rows, "row");
-    box.append(regard.make("p", { class: "legend" }, legend));
+    box.append(regard.make("p", { class: "legend" }, legend), regard.legend(state, "the largest weight shown"));
     if (isPair) box.append(regard.make("h3", {}, "Source"), columns.line, regard.make("h3", {}, "Translation"), rows.line);
     else box.append(columns.line);
     const mine = isPair ? rows.spans : columns.spans;
@@ -29,14 +29,15 @@ regard.views.push({
     };
     const mark = (span, name) => { span.classList.add(name); touched.push(span); };
     const paint = (spans, looks) => {
-      const most = Math.max(1e-9, regard.top(looks));
+      const most = regard.top(looks);
       spans.forEach((span, place) => {
         span.weight = looks[place];
-        if (looks[place] < 0.02 * most) return; // as good as paper
-        const color = regard.color(looks[place] / most);
-        span.style.cssText = `background:${regard.css(color)};color:${regard.ink(color)}`;
+        const share = regard.share(state, looks[place], most);
+        if (share < 0.02) return; // as good as paper
         span.title = looks[place].toFixed(4);
         touched.push(span);
+        const color = regard.color(share);
+        span.style.cssText = `background:${regard.css(color)};color:${regard.ink(color)}`;
       });
     };
     const point = (side, index) => {

@@ -54,11 +54,13 @@ regard.film = () => {
     const map = shown.maps[Number(layer.value) || 0];
     const canvas = regard.make("canvas", { class: "matrix", "aria-label": "what the model looks at", "data-first": map[0][0] });
     const told = regard.make("output", { class: "told" }, "Point at a cell.");
-    seen.append(told, canvas);
+    const state = { scale: "absolute", zoom: 1, moveX: 0, moveY: 0 };
+    seen.append(regard.legend(state), told, canvas);
     const table = { rows: shown.rows, columns: shown.columns, width: shown.columns.length, height: shown.rows.length, values: Float32Array.from(map.flat()) };
-    regard.matrix(canvas, table, { scale: "all", zoom: 1, moveX: 0, moveY: 0 }, told);
+    regard.matrix(canvas, table, state, told);
   };
   for (const control of [slider, probe, layer]) control.addEventListener("input", draw);
+  document.addEventListener("regard-theme", () => { if (box.isConnected && frames.length) draw(); });
   const add = (more) => {
     if (!more.length) return;
     const isAtEnd = Number(slider.value) === frames.length - 1 || !frames.length;
