@@ -23,6 +23,7 @@ from regard.model.size import count_parameters
 from regard.tasks.fill import FILL
 from regard.trainer.loop import Trainer
 from regard.trainer.optim import learning_rate, make_optimizer, set_rate
+from regard.use.trained import fill, shapes_of
 
 WINDOW = 20
 ROUNDS = 10  # times the held-out lines are scored, with other tokens hidden
@@ -52,9 +53,9 @@ class Peer:
 
     def accuracy(self, ours, held_out) -> float:
         """Its weights in our network, which gives the same logits, so that both are scored alike."""
-        state = {name: tensor for name, tensor in self.model.state_dict().items() if "decoder" not in name
+        state = {name: tensor.numpy() for name, tensor in self.model.state_dict().items() if "decoder" not in name
                  and "position_ids" not in name}  # fmt: skip
-        ours.load_state_dict(bert.import_weights(state, ours.state_dict()))
+        fill(ours, bert.import_weights(state, shapes_of(ours)))
         return guess_hidden(ours, held_out, lambda: None)[0]
 
 

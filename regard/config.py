@@ -32,14 +32,14 @@ class ModelConfig(_Settings):
     """The shape of a network; with the weights, all that is needed to rebuild it."""
 
     kind: str = "transformer"  # each task has its own kinds
-    vocab_size: int = Field(0, ge=0)  # V: 0 until the tokenizer is known
-    layers: int = Field(4, ge=1)  # of the encoder, and of the decoder
-    decoder_layers: int | None = Field(None, ge=1)  # of the decoder, if it has another number of them
-    width: int = Field(128, ge=4)  # D: size of a token's vector
+    vocab_size: int = Field(0, ge=0, le=2**28)  # V: 0 until the tokenizer is known
+    layers: int = Field(4, ge=1, le=2**16)  # of the encoder, and of the decoder
+    decoder_layers: int | None = Field(None, ge=1, le=2**16)  # of the decoder, if it has another number of them
+    width: int = Field(128, ge=4, le=2**20)  # D: size of a token's vector
     heads: int = Field(4, ge=1)  # H: attention heads per layer; must divide width
     key_heads: int | None = Field(None, ge=1)  # heads of keys and values, if several of H share one; must divide heads
-    value_width: int | None = Field(None, ge=1)  # of one head's values (the paper's d_v), if it is not width / heads
-    inner: int = Field(256, ge=1)  # width of the feed-forward's middle
+    value_width: int | None = Field(None, ge=1, le=2**20)  # of a head's values (the paper's d_v); None: width / heads
+    inner: int = Field(256, ge=1, le=2**24)  # width of the feed-forward's middle
     norm: Literal["post", "pre"] = "post"  # where the norm stands: after the residual (the paper), or before
     norm_kind: Literal["layer", "rms"] = "layer"
     epsilon: float = Field(1e-5, gt=0)  # what a norm adds before it divides
@@ -48,14 +48,14 @@ class ModelConfig(_Settings):
     has_bias: bool = True
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
     rotary_base: float = Field(10_000.0, gt=1)  # of rotary positions: how slowly the slowest turns
-    segments: int = Field(2, ge=0)  # of an encoder of texts: kinds of texts it can tell apart
+    segments: int = Field(2, ge=0, le=2**16)  # of an encoder of texts: kinds of texts it can tell apart
     has_output_bias: bool = False  # of a translator: whether some tokens are likelier whatever was read
     is_tied: bool = True  # whether tokens are read and said with one table
-    max_positions: int = Field(1024, ge=8)  # length of a table of positions; of a writer, how far back it sees
+    max_positions: int = Field(1024, ge=8, le=2**20)  # of a table of positions; of a writer, how far back it sees
     dropout: float = Field(0.1, ge=0, lt=1)
-    hops: int = Field(3, ge=1)  # of an answerer: how often the question reads the story
+    hops: int = Field(3, ge=1, le=1000)  # of an answerer: how often the question reads the story
     tying: Literal["adjacent", "layer-wise"] = "adjacent"  # of a memory network: which hops share their weights
-    restarts: int = Field(1, ge=1)  # networks that are trained side by side; the best on the training text is kept
+    restarts: int = Field(1, ge=1, le=1000)  # networks trained side by side; the best on the training text is kept
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
@@ -201,7 +201,12 @@ def resolve(settings: Settings) -> RunConfig:
     try:
         return RunConfig.model_validate(settings)
     except ValidationError as problem:
-        raise ConfigError("; ".join(_explain(error) for error in problem.errors())) from None
+        raise ConfigError(explain(problem)) from None
+
+
+def explain(problem: ValidationError, tree: type[BaseModel] = RunConfig) -> str:
+    """All that is wrong with some settings of a tree, in one line."""
+    return "; ".join(_explain(error, tree) for error in problem.errors())
 
 
 def choose_rate(width: int) -> float:
@@ -227,19 +232,19 @@ def nearest(word: str, known: list[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}"
 
 
-def _explain(error: Any) -> str:
+def _explain(error: Any, tree: type[BaseModel]) -> str:
     place = [str(part) for part in error["loc"]]
     name = ".".join(place)
     if error["type"] == "extra_forbidden":
-        return f"there is no setting {name}{nearest(place[-1], _names(place[:-1]))}"
+        return f"there is no setting {name}{nearest(place[-1], _names(place[:-1], tree))}"
     message = error["msg"].removeprefix("Value error, ")
-    return (
-        f"{name or 'settings'}={error['input']!r}: {message}" if place and error["type"] != "value_error" else message
-    )
+    if not place or error["type"] == "value_error":
+        return message
+    return f"{name}={error['input']!r:.60}: {message}"
 
 
-def _names(section: list[str]) -> list[str]:
-    model: Any = RunConfig
+def _names(section: list[str], tree: type[BaseModel]) -> list[str]:
+    model: Any = tree
     for part in section:
         annotation = model.model_fields[part].annotation
         model = next((a for a in (annotation, *get_args(annotation)) if isinstance(a, type)), None)

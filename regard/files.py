@@ -5,6 +5,8 @@ Knows nothing of what is in them.
 
 import errno
 import hashlib
+import json
+import math
 import os
 import secrets
 import stat
@@ -12,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 UNFINISHED = ".unfinished"  # suffix of a file that is being written
 KINDS = {
@@ -44,6 +47,34 @@ def read_regular(path: Path, most: int) -> bytes:
         if size > most:
             raise OSError(errno.EFBIG, f"it has {size} bytes, and such a file has at most {most}", str(path))
         return file.read(most)
+
+
+def parse_json(content: bytes | str) -> Any:
+    """What a JSON file holds; a ValueError of one line where readers could differ about it.
+
+    Refused are keys that come twice, numbers that are none or not finite, and what is nested without end.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise ValueError(f"the key {twice[:80]!r} is there twice")
+        return found
+
+    def finite(number: str) -> float:
+        if not math.isfinite(float(number)):
+            raise ValueError(f"the number {number[:20]} is too large")
+        return float(number)
+
+    def refuse(number: str) -> None:
+        raise ValueError(f"{number} is not a number")
+
+    try:
+        return json.loads(content, object_pairs_hook=once, parse_float=finite, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def write_whole(path: Path, content: bytes | str | Callable[[Path], None]) -> None:

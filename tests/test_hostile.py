@@ -111,6 +111,24 @@ def test_weights_that_are_not_numbers_are_refused(task, runs, tmp_path):
         ask(trial, engine="torch")
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_a_config_that_lies_about_a_number_is_refused_in_one_line_or_changes_nothing(task, runs, tmp_path):
+    trial = copied(runs[task][1], tmp_path / "m")
+    config = json.loads((trial / "config.json").read_text())
+    refused = 0
+    for key, value in config.items():
+        if type(value) is not int:
+            continue
+        for lie in (1_000_000, 2**31, 10**400, -1, 0, 1.5, "4", True, [], {}):
+            (trial / "config.json").write_text(json.dumps(config | {key: lie}))
+            try:
+                ask(trial, engine=None if task in {"fill", "answer"} else "torch")
+            except RegardError as problem:
+                refused += 1
+                assert "\n" not in str(problem), (key, lie)
+    assert refused > 50
+
+
 HUGE = (
     b'{"model.shared.weight": {"dtype": "F32", "shape": [1099511627776, 1048576], "data_offsets": [0, 4611686018427]}}'
 )

@@ -1,12 +1,16 @@
 """Our fillers as Hugging Face's `BertForMaskedLM`. Knows dictionaries and tensors, no files."""
 
-from typing import Any
+from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
 from regard.interop.names import check, drop_known, plain, rename, with_prefix
 from regard.interop.shapes import activation, make_shape, need, refuse_others
+from regard.interop.weights import Shapes, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NAMES = (
     ("embedding.table.weight", "bert.embeddings.word_embeddings.weight"),
@@ -43,18 +47,18 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return renamed | ({DECODER_BIAS: renamed[BIAS].clone()} if "output.weight" in weights else {})
 
 
-def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     """Their weights under our names."""
-    weights = {modern(name): tensor for name, tensor in weights.items()}
+    weights = {modern(name): array for name, array in weights.items()}
     weights = with_prefix(weights, "bert.", ("embeddings.", "encoder.", "pooler."))
     tied = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight", DECODER_BIAS: BIAS}
-    if "output.weight" in ours:
+    if "output.weight" in shapes:
         tied = {}
         if DECODER_BIAS in weights:  # the one that is added there
             weights[BIAS] = weights.pop(DECODER_BIAS)
-    weights = drop_known(weights, UNUSED if "bias" in ours else rf"{UNUSED}|^cls\.", tied)
-    check(weights, {_rename(name): tensor.shape for name, tensor in ours.items()})
-    return {name: weights[_rename(name)] for name in ours}
+    weights = drop_known(weights, UNUSED if "bias" in shapes else rf"{UNUSED}|^cls\.", tied)
+    check(weights, {_rename(name): shape for name, shape in shapes.items()})
+    return {name: weights[_rename(name)] for name in shapes}
 
 
 def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:

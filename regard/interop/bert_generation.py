@@ -4,17 +4,21 @@ They are BERT's layers without kinds of texts; the decoder has cross-attention, 
 with a bias.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
 from regard.errors import FolderError
 from regard.interop.bert import NAMES, modern, read_shape
 from regard.interop.names import check, drop_known, plain, rename, with_prefix
 from regard.interop.shapes import need, refuse_others
+from regard.interop.weights import Shapes, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TIED = {
     "lm_head.decoder.weight": "bert.embeddings.word_embeddings.weight",
@@ -37,12 +41,12 @@ def import_decoder_config(config: dict[str, Any]) -> ModelConfig:
     return import_config(config)
 
 
-def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     """Their weights under our names."""
     weights = with_prefix(weights, "bert.", ("embeddings.", "encoder."))
     weights = drop_known(weights, UNUSED, TIED)
-    check(weights, {_rename(name): tensor.shape for name, tensor in ours.items()})
-    return {name: weights[_rename(name)] for name in ours}
+    check(weights, {_rename(name): shape for name, shape in shapes.items()})
+    return {name: weights[_rename(name)] for name in shapes}
 
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -79,33 +83,28 @@ def import_pair_config(config: dict[str, Any]) -> tuple[ModelConfig, ModelConfig
     return encoder, decoder, start
 
 
-def import_pair_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+def import_pair_weights(weights: Weights, shapes: Shapes) -> Weights:
     """Weights of both sides under our names."""
-    found: dict[str, Tensor] = {}
+    found: Weights = {}
     other = [name for name in weights if not name.startswith(("encoder.", "decoder."))]
     if other:
         raise FolderError(f"weights do not fit config.json: {', '.join(sorted(other)[:5])} unknown")
     for side in ("encoder.", "decoder."):
-        theirs, mine = (
-            {name.removeprefix(side): tensor for name, tensor in some.items() if name.startswith(side)}
-            for some in (weights, ours)
-        )
-        found |= {side + name: tensor for name, tensor in import_weights(theirs, mine).items()}
+        theirs = {name.removeprefix(side): array for name, array in weights.items() if name.startswith(side)}
+        mine = {name.removeprefix(side): shape for name, shape in shapes.items() if name.startswith(side)}
+        found |= {side + name: array for name, array in import_weights(theirs, mine).items()}
     return found
 
 
-def adopt(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str], list[str]]:
+def adopt(weights: Weights, shapes: Shapes) -> tuple[Weights, list[str], list[str]]:
     """Of a plain BERT what a network here can use, under our names; what was dropped; and what is new, by our names."""
-    renamed = {modern(name): tensor for name, tensor in weights.items()}
+    renamed = {modern(name): array for name, array in weights.items()}
     weights = with_prefix(renamed, "bert.", ("embeddings.", "encoder.", "pooler."))
-    theirs = {name: _rename(name) for name in ours} | {"bias": "cls.predictions.bias"}
-    found = {name: weights[theirs[name]] for name in ours if theirs[name] in weights}
-    for name, tensor in found.items():
-        if tensor.shape != ours[name].shape:
-            shapes = f"{tuple(tensor.shape)}, and config.json asks for {tuple(ours[name].shape)}"
-            raise FolderError(f"weight {theirs[name]} has the shape {shapes}")
+    theirs = {name: _rename(name) for name in shapes} | {"bias": "cls.predictions.bias"}
+    found = {name: weights[theirs[name]] for name in shapes if theirs[name] in weights}
+    check({theirs[name]: array for name, array in found.items()}, {theirs[name]: shapes[name] for name in found})
     dropped = sorted(set(weights) - {theirs[name] for name in found})
-    return found, dropped, sorted(set(ours) - set(found))
+    return found, dropped, sorted(set(shapes) - set(found))
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class Side:
     """How one of the two lies in a folder."""
 
     import_config: Callable[[dict[str, Any]], ModelConfig]
-    import_weights: Callable[[dict[str, Tensor], dict[str, Tensor]], dict[str, Tensor]]
+    import_weights: Callable[[Weights, Shapes], Weights]
 
 
 ENCODER, DECODER = Side(import_config, import_weights), Side(import_decoder_config, import_weights)

@@ -3,14 +3,17 @@
 GPT-2 keeps query, key and value in one matrix, and all matrices the other way round.
 """
 
-from typing import Any
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
 from regard.interop.names import check, drop_known, plain, rename, with_prefix
 from regard.interop.shapes import activation, make_shape, need, refuse_others
+from regard.interop.weights import Shapes, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NAMES = (
     ("embedding.table.weight", "transformer.wte.weight"),
@@ -32,6 +35,8 @@ SHAPE = {"norm": "pre", "norm_kind": "layer", "is_gated": False, "has_bias": Tru
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights under the names and in the layout of GPT-2."""
+    import torch
+
     exported = {}
     for name, tensor in weights.items():
         if ".self_attention.query." in name:
@@ -45,23 +50,36 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return plain(exported)
 
 
-def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     """Their weights under our names and shapes."""
     weights = with_prefix(weights, "transformer.", ("wte.", "wpe.", "h.", "ln_f."))
-    tied = {} if "output.weight" in ours else {"lm_head.weight": "transformer.wte.weight"}
+    tied = {} if "output.weight" in shapes else {"lm_head.weight": "transformer.wte.weight"}
     weights = drop_known(weights, UNUSED, tied)
-    check(weights, {name: tensor.shape for name, tensor in export_weights(ours).items()})
+    check(weights, _expect(shapes))
     found = {}
-    for name in ours:
+    for name in shapes:
         part = next((part for part in PARTS if f".self_attention.{part}." in name), None)
         if part is not None:
             theirs = _rename(name).replace(f"self_attention.{part}.", "attn.c_attn.")
             whole = weights[theirs]
-            found[name] = (whole.T if whole.ndim == 2 else whole).chunk(3)[PARTS.index(part)]
+            found[name] = (whole.T if whole.ndim == 2 else whole).reshape(3, -1, *whole.T.shape[1:])[PARTS.index(part)]
         else:
             theirs = _rename(name)
             found[name] = weights[theirs].T if theirs.endswith(TURNED) else weights[theirs]
     return found
+
+
+def _expect(shapes: Shapes) -> Shapes:
+    """What GPT-2 has for weights of these shapes of ours."""
+    expected = {}
+    for name, shape in shapes.items():
+        if ".self_attention.query." in name:
+            theirs = _rename(name).replace("self_attention.query.", "attn.c_attn.")
+            expected[theirs] = (*shape[1:], 3 * shape[0])
+        elif not any(f".self_attention.{part}." in name for part in PARTS):
+            theirs = _rename(name)
+            expected[theirs] = shape[::-1] if theirs.endswith(TURNED) else shape
+    return expected
 
 
 def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:

@@ -1,12 +1,16 @@
 """Our modern writers as Hugging Face's `LlamaForCausalLM`. Knows dictionaries and tensors, no files."""
 
-from typing import Any
+from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
 from regard.interop.names import check, drop_known, plain, rename
 from regard.interop.shapes import activation, make_shape, need, refuse_others
+from regard.interop.weights import Shapes, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NAMES = (
     ("embedding.table.", "model.embed_tokens."),
@@ -32,12 +36,12 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return plain({_rename(name): tensor for name, tensor in weights.items()})
 
 
-def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     """Their weights under our names."""
-    tied = {} if "output.weight" in ours else {"lm_head.weight": "model.embed_tokens.weight"}
+    tied = {} if "output.weight" in shapes else {"lm_head.weight": "model.embed_tokens.weight"}
     weights = drop_known(weights, UNUSED, tied)
-    check(weights, {_rename(name): tensor.shape for name, tensor in ours.items()})
-    return {name: weights[_rename(name)] for name in ours}
+    check(weights, {_rename(name): shape for name, shape in shapes.items()})
+    return {name: weights[_rename(name)] for name in shapes}
 
 
 def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:

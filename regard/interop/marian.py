@@ -4,17 +4,20 @@ Post-norm translators are `MarianMTModel`, pre-norm ones `PegasusForConditionalG
 names and differ in where the norm stands. Knows dictionaries and tensors, no files.
 """
 
-from typing import Any
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from regard.config import ModelConfig
 from regard.errors import FolderError
 from regard.interop.names import check, drop_known, plain, rename
 from regard.interop.shapes import activation, make_shape, need, refuse_others
-from regard.model.positions import sinusoids
-from regard.model.stack import NEVER
+from regard.interop.weights import Shapes, Weights, waves
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Ours -> theirs, piece by piece of a name, in this order.
 NAMES = (
@@ -47,6 +50,10 @@ def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) 
     Of Pegasus also the waves: it makes the same ones, but whoever opens it is told that weights are missing. With an
     own table to say tokens with, each side's copy of the other table too: `transformers` then ties none of them.
     """
+    import torch
+
+    from regard.model.stack import NEVER
+
     renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items() if name != "output_bias"})
     if not model.is_tied:
         renamed |= {name: renamed[SHARED].clone() for name in COPIES}
@@ -55,33 +62,36 @@ def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) 
         bias[0] = weights["output_bias"]
     bias[0, pad_id] = NEVER
     sides = ("encoder", "decoder") if model.norm == "pre" else ()
-    waves = {f"model.{side}.{POSITIONS}": sinusoids(torch.arange(model.max_positions), model.width) for side in sides}
-    return renamed | {BIAS: bias} | waves
+    table = torch.from_numpy(waves(model.max_positions, model.width)) if sides else None
+    tables = {f"model.{side}.{POSITIONS}": table.clone() for side in sides if table is not None}
+    return renamed | {BIAS: bias} | tables
 
 
-def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     """Their weights under our names."""
-    _check_positions({name: tensor for name, tensor in weights.items() if POSITIONS in name})
-    tables = COPIES if "output.weight" in ours else [*COPIES, "lm_head.weight"]
+    _check_positions({name: array for name, array in weights.items() if POSITIONS in name})
+    tables = COPIES if "output.weight" in shapes else [*COPIES, "lm_head.weight"]
     kept = drop_known(weights, POSITIONS, dict.fromkeys(tables, SHARED))
     bias = kept.pop(BIAS, None)
-    mine = {name: tensor.shape for name, tensor in ours.items() if name != "output_bias"}
+    mine = {name: shape for name, shape in shapes.items() if name != "output_bias"}
     check(kept, {rename(name, NAMES): shape for name, shape in mine.items()})
     found = {name: kept[rename(name, NAMES)] for name in mine}
-    if "output_bias" not in ours and bias is not None and int((bias != 0).sum()) > 1:  # but of padding, never said
+    if "output_bias" not in shapes and bias is not None and int((bias != 0).sum()) > 1:  # but of padding, never said
         raise FolderError(f"weight {BIAS} has been learned, and config.json says that there is none")
-    if "output_bias" in ours:
-        found["output_bias"] = torch.zeros_like(ours["output_bias"]) if bias is None else bias[0]
+    if "output_bias" in shapes:
+        bias = np.zeros((1, *shapes["output_bias"]), np.float32) if bias is None else bias
+        check({BIAS: bias}, {BIAS: (1, *shapes["output_bias"])})
+        found["output_bias"] = bias[0]
     return found
 
 
-def _check_positions(tables: dict[str, Tensor]) -> None:
+def _check_positions(tables: Weights) -> None:
     """Positions are worked out here: a table of them must hold nothing else, and both sides the same."""
     for name, table in tables.items():
-        if table.ndim != 2 or not torch.allclose(table, sinusoids(torch.arange(len(table)), table.shape[1]), atol=1e-5):
+        if table.ndim != 2 or table.shape[1] % 2 or not np.allclose(table, waves(*table.shape), atol=1e-5):
             raise FolderError(f"weight {name} holds positions that are not the paper's waves; they are not supported")
     if len({table.shape for table in tables.values()}) > 1:
-        shapes = " and ".join(f"{name} {tuple(table.shape)}" for name, table in tables.items())
+        shapes = " and ".join(f"{name} {table.shape}" for name, table in tables.items())
         raise FolderError(f"weights of positions have different shapes: {shapes}; the file is damaged")
 
 

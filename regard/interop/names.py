@@ -1,11 +1,17 @@
 """Weights under other people's names: all of them are used, or the error lists which are not."""
 
-import re
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from regard.errors import FolderError
+from regard.interop.weights import Shapes, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def rename(name: str, table: tuple[tuple[str, str], ...]) -> str:
@@ -15,33 +21,33 @@ def rename(name: str, table: tuple[tuple[str, str], ...]) -> str:
     return name
 
 
-def check(theirs: dict[str, Tensor], expected: dict[str, torch.Size]) -> None:
-    """Refuses weights that are not exactly those expected, each of its shape and made of numbers."""
+def check(theirs: Weights, expected: Shapes, whole_numbers: tuple[str, ...] = ()) -> None:
+    """Refuses weights that are not exactly those expected, each of its shape, and floats but for those named."""
     unknown, missing = sorted(theirs.keys() - expected.keys()), sorted(expected.keys() - theirs.keys())
     if unknown or missing:
         raise FolderError(f"weights do not fit config.json: {_some(unknown)} unknown, {_some(missing)} missing")
-    for name, tensor in theirs.items():
-        if tensor.shape != expected[name]:
-            shapes = f"{tuple(tensor.shape)}, and config.json asks for {tuple(expected[name])}"
+    for name, array in theirs.items():
+        if array.shape != expected[name]:
+            shapes = f"{array.shape}, and config.json asks for {expected[name]}"
             raise FolderError(f"weight {name} has the shape {shapes}")
-        if not torch.isfinite(tensor).all():
-            raise FolderError(f"weight {name} holds values that are not numbers (NaN or infinite); the file is damaged")
+        if (array.dtype == np.float32) == (name in whole_numbers):
+            raise FolderError(f"weight {name} is of the type {array.dtype}, which it cannot be; the file is damaged")
 
 
-def drop_known(weights: dict[str, Tensor], unused: str, tied: dict[str, str] | None = None) -> dict[str, Tensor]:
+def drop_known(weights: Weights, unused: str, tied: dict[str, str] | None = None) -> Weights:
     """Weights without those that are known to be of no use (a pattern), or to repeat another (name -> that other)."""
-    kept = {name: tensor for name, tensor in weights.items() if not re.search(unused, name)}
+    kept = {name: array for name, array in weights.items() if not re.search(unused, name)}
     for name, other in (tied or {}).items():
         if name in kept and other in kept:
-            if not torch.equal(kept[name], kept[other]):
+            if not np.array_equal(kept[name], kept[other]):
                 raise FolderError(f"weights {name} and {other} differ, and config.json says that they are one")
             del kept[name]
     return kept
 
 
-def with_prefix(weights: dict[str, Tensor], prefix: str, parts: tuple[str, ...]) -> dict[str, Tensor]:
+def with_prefix(weights: Weights, prefix: str, parts: tuple[str, ...]) -> Weights:
     """Weights of a bare network under the names they have in a whole model: with the prefix where it is missing."""
-    return {f"{prefix}{name}" if name.startswith(parts) else name: tensor for name, tensor in weights.items()}
+    return {f"{prefix}{name}" if name.startswith(parts) else name: array for name, array in weights.items()}
 
 
 def plain(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,13 +1,17 @@
 """Shapes that no class of another library has: config.json holds our own settings, weights have our own names."""
 
-from typing import Any
+from __future__ import annotations
 
-from pydantic import ValidationError
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
 from regard.errors import FolderError
 from regard.interop.names import check, plain
+from regard.interop.shapes import make_shape
+from regard.interop.weights import Shapes, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PREFIX = "regard-"
 
@@ -25,10 +29,7 @@ def export_config(model: ModelConfig, task: str) -> dict[str, Any]:
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json that `export_config` wrote."""
     settings = {name: value for name, value in config.items() if name not in {"architectures", "model_type", "dtype"}}
-    try:
-        return ModelConfig.model_validate(settings)
-    except ValidationError as problem:
-        raise FolderError(f"config.json describes a model that cannot be: {problem.errors()[0]['msg']}") from None
+    return make_shape(**settings)
 
 
 def tells_all(layout: Any, config: dict[str, Any], model: ModelConfig) -> bool:
@@ -52,7 +53,7 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return plain(weights)
 
 
-def import_weights(weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     """The same back."""
-    check(weights, {name: tensor.shape for name, tensor in ours.items()})
+    check(weights, shapes, whole_numbers=("chosen",))
     return weights

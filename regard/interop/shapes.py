@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from regard.config import ModelConfig
+from pydantic import ValidationError
+
+from regard.config import ModelConfig, explain
 from regard.errors import FolderError
 
 # What activations are called there, and here.
@@ -42,6 +44,6 @@ def activation(config: Mapping[str, Any], name: str) -> str:
 def make_shape(**settings: Any) -> ModelConfig:
     """The shape these settings describe."""
     try:
-        return ModelConfig(**settings)
-    except ValueError as problem:
-        raise FolderError(f"config.json describes a model that cannot be: {problem}") from None
+        return ModelConfig.model_validate(settings, strict=True)  # "4" is no number, and neither is true
+    except ValidationError as problem:
+        raise FolderError(f"config.json describes a model that cannot be: {explain(problem, ModelConfig)}") from None

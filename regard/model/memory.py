@@ -41,7 +41,8 @@ class MemoryNetwork(nn.Module):
         self.between = None if is_adjacent else nn.Parameter(torch.randn(turns) * SPREAD)
         self.hops = nn.ModuleList(Hop() for _ in range(config.hops))
         self.register_buffer("chosen", torch.zeros(1, dtype=torch.int64))  # which network is the one to keep
-        self.register_buffer("slope", torch.arange(1, config.width + 1) / config.width, persistent=False)  # (D,)
+        slope = torch.arange(1, config.width + 1, device="cpu") / config.width  # (D,); not learned, so never left out
+        self.register_buffer("slope", slope, persistent=False)
         with torch.no_grad():
             for table in self.words:
                 table[:, pad_id] = 0

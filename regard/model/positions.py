@@ -14,6 +14,9 @@ def sinusoids(places: Tensor, width: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()  # (T, D)
 
 
+FIRST = 8192  # places a table has at first, at most; it grows with the texts
+
+
 class Sinusoidal(nn.Module):
     """Adds the paper's waves; a longer text than ever seen just gets more of them."""
 
@@ -21,7 +24,8 @@ class Sinusoidal(nn.Module):
 
     def __init__(self, width: int, places: int) -> None:
         super().__init__()
-        self.register_buffer("table", sinusoids(torch.arange(places), width), persistent=False)  # (places, D)
+        places = min(places, FIRST)
+        self.register_buffer("table", sinusoids(torch.arange(places, device="cpu"), width), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """x (B, T, D), whose first token stands at place `start` -> (B, T, D)."""
@@ -54,10 +58,11 @@ class Rotary(nn.Module):
 
     def __init__(self, head_width: int, places: int, base: float = 10_000.0) -> None:
         super().__init__()
-        self.rates = base ** -(torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)  # (K/2,)
-        self.register_buffer("cosines", torch.empty(0), persistent=False)  # (places, K/2)
-        self.register_buffer("sines", torch.empty(0), persistent=False)  # (places, K/2)
-        self._grow(places)
+        # Not learned, so never without values: also where weights are left out until they are read (device "meta").
+        self.rates = base ** -(torch.arange(0, head_width, 2, dtype=torch.float64, device="cpu") / head_width)  # (K/2,)
+        self.register_buffer("cosines", torch.empty(0, device="cpu"), persistent=False)  # (places, K/2)
+        self.register_buffer("sines", torch.empty(0, device="cpu"), persistent=False)  # (places, K/2)
+        self._grow(min(places, FIRST))
 
     def turn(self, x: Tensor, start: int = 0) -> Tensor:
         """x (B, H, T, K), whose first token stands at place `start` -> (B, H, T, K)."""
@@ -74,7 +79,7 @@ class Rotary(nn.Module):
         return x
 
     def _grow(self, places: int) -> tuple[Tensor, Tensor]:
-        angles = torch.arange(places, dtype=torch.float64)[:, None] * self.rates  # (places, K/2)
+        angles = torch.arange(places, dtype=torch.float64, device="cpu")[:, None] * self.rates  # (places, K/2)
         cosines, sines = (wave.float().to(self.cosines.device) for wave in (angles.cos(), angles.sin()))
         self.cosines, self.sines = cosines, sines
         return cosines, sines

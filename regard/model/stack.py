@@ -26,7 +26,7 @@ class Embedding(nn.Module):
         self.scale = scale
         never = None
         if pad_id is not None:
-            never = torch.zeros(config.vocab_size)
+            never = torch.zeros(config.vocab_size, device="cpu")  # not learned, so never left out
             never[pad_id] = NEVER
         self.register_buffer("never", never, persistent=False)  # (V,)
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from regard import __version__
 from regard.config import resolve
 from regard.errors import ConfigError, FolderError
 from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, write_model
 from regard.generate.settings import Search
+from regard.interop.weights import copy_weights, list_weights
 from regard.tasks.card import import_card
 from regard.tasks.lineage import read_licence
 from regard.tasks.task import encode_json, weights_file
 from regard.use.copy import WEIGHTS as FAST_WEIGHTS
 from regard.use.copy import Copy
-from regard.use.trained import read_weights
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
 FROM_HUB = ("*.json", "*.txt", "*.spm", "*.safetensors", "*/config.json")  # nothing that could hold a pickle
@@ -43,7 +40,7 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     if not folder.is_foreign:
         raise FolderError(f"{source} is a model made by regard already; nothing is to be imported")
     opened = load(folder.folder, part=part)  # every weight is used, or this fails; of a part, what has no place is told
-    config, weights = _as_part(folder, opened, part) if part else (folder.config, read_weights(folder))
+    config, weights = _as_part(folder, opened, part) if part else (folder.config, _as_they_are(folder))
     settings = resolve({"task": opened.about["task"], "model": opened.model.config.model_dump()})
     about = {name: value for name, value in opened.about.items() if name != "part"} | {
         "format": 1,
@@ -60,7 +57,7 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
         about["encoder"] = {"pooling": opened.pooling, "is_normed": opened.is_normed, "longest": opened.longest}
     contents: dict[str, Content] = {
         CONFIG: encode_json(config),
-        WEIGHTS: weights_file(weights),
+        WEIGHTS: weights,
         "README.md": import_card(about),
     }
     contents |= opened.tokenizer.files()
@@ -70,14 +67,21 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     return about
 
 
-def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _as_they_are(folder: ModelFolder) -> Content:
+    """All weights of a folder in one file."""
+    listed = list_weights(folder.weights())
+    return lambda path: copy_weights(listed, path)
+
+
+def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any], Content]:
     """The config and the weights of an encoder or a decoder that a plain BERT became."""
     from regard.interop import bert, bert_generation
 
     weights = opened.model.state_dict()
     if part == "decoder":
-        return bert_generation.export_decoder_config(folder.config), bert_generation.export_weights(weights)
-    return folder.config | {"architectures": ["BertModel"]}, bert.export_weights(weights)
+        config = bert_generation.export_decoder_config(folder.config)
+        return config, weights_file(bert_generation.export_weights(weights))
+    return folder.config | {"architectures": ["BertModel"]}, weights_file(bert.export_weights(weights))
 
 
 def give_out(model: Path, kind: str, to: Path) -> str:

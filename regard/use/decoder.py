@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
-from regard.use.trained import Running, Trained, adopt_network, read_network, refuse_fast
+from regard.use.trained import Running, Trained, adopt_network, read_network, read_shape, refuse_fast
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -25,9 +25,8 @@ class Decoder(Trained):
             from regard.model.transformer import TextDecoder
 
             if folder.about.get("part"):
-                config = bert.import_config(folder.config)
-                network = TextDecoder(config.model_copy(update={"segments": 0}), tokenizer.pad_id)
-                return adopt_network(folder, network, opened)
+                config = read_shape(folder, bert.import_config).model_copy(update={"segments": 0})
+                return adopt_network(folder, lambda: TextDecoder(config, tokenizer.pad_id), opened)
             return read_network(folder, tokenizer, bert_generation.DECODER, lambda c, t: TextDecoder(c, t.pad_id))
 
         opened = cls(folder, read, running)

@@ -12,7 +12,7 @@ from regard.engine.layout import group
 from regard.errors import FolderError
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
-from regard.use.trained import Running, Trained, adopt_network, read_network, refuse_fast
+from regard.use.trained import Running, Trained, adopt_network, read_network, read_shape, refuse_fast
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -36,7 +36,8 @@ class Encoder(Trained):
             from regard.model.transformer import TextEncoder
 
             if folder.about.get("part"):
-                return adopt_network(folder, TextEncoder(bert.import_config(folder.config), tokenizer.pad_id), opened)
+                config = read_shape(folder, bert.import_config)
+                return adopt_network(folder, lambda: TextEncoder(config, tokenizer.pad_id), opened)
             layout = bert_generation.ENCODER if folder.config.get("model_type") == "bert-generation" else bert
             return read_network(folder, tokenizer, layout, lambda config, t: TextEncoder(config, t.pad_id))
 

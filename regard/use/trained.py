@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from regard.errors import ConfigError, FolderError
-from regard.folder import ModelFolder
+from regard.folder import CONFIG, ModelFolder
 from regard.interop.tokenizers import read_tokenizer
 from regard.text.tokenizer import Tokenizer
 from regard.use.copy import Copy
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
     from regard.config import ModelConfig
     from regard.engine.ctranslate2 import FastTranslator, FastWriter
+    from regard.interop.weights import Shapes, Stored, Weights
 
 Fast = TypeVar("Fast", bound="FastTranslator | FastWriter")
+MOST_TIMES, MOST_SURPLUS = 4, 2**24  # weights a file may have: tables that are there twice, masks of old versions
 ENGINES, PRECISIONS = ("torch", "ctranslate2"), ("float32", "int8")
 
 
@@ -53,8 +55,8 @@ class Layout(Protocol):
         """The shape a config.json tells of."""
         ...
 
-    def import_weights(self, weights: dict[str, Tensor], ours: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Weights under our names."""
+    def import_weights(self, weights: Weights, shapes: Shapes) -> Weights:
+        """Weights under our names, which have these shapes."""
         ...
 
 
@@ -132,32 +134,72 @@ def read_network(
     folder: ModelFolder, tokenizer: Tokenizer, layout: Layout, build: Callable[[ModelConfig, Tokenizer], nn.Module]
 ) -> nn.Module:
     """The network in a folder, ready to be used."""
-    config = layout.import_config(folder.config)
+    config = read_shape(folder, layout.import_config)
     if config.vocab_size < tokenizer.vocab_size:  # a table may be filled up to a round number
         sizes = f"config.json has vocab_size {config.vocab_size}, but tokenizer.json {tokenizer.vocab_size} entries"
         raise FolderError(f"{sizes}; they are not of the same model")
-    model = build(config, tokenizer)
-    found = layout.import_weights(read_weights(folder), model.state_dict())
-    model.load_state_dict({name: tensor.float() for name, tensor in found.items()})
+    listed = list_for(folder, config)
+    model = build_empty(lambda: build(config, tokenizer))
+    return fill(model, layout.import_weights(read_for(folder, listed, model), shapes_of(model)))
+
+
+def read_shape(folder: ModelFolder, read: Callable[[dict[str, Any]], Any]) -> Any:
+    """What a config.json tells of a network; one whose parts are not even of the right kind is refused in words."""
+    try:
+        return read(folder.config)
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as problem:
+        raise FolderError(f"{folder.path / CONFIG} describes a model that cannot be: {problem!r:.200}") from None
+
+
+def list_for(folder: ModelFolder, *configs: ModelConfig) -> dict[str, Stored]:
+    """Where the weights of a folder lie, if there can be enough of them for networks of this shape."""
+    from regard.interop.weights import list_weights
+
+    listed = list_weights(folder.weights())
+    layers = sum(config.layers + (config.decoder_layers or 0) for config in configs)
+    table = max(config.vocab_size * config.width for config in configs)
+    if layers > len(listed) or table > sum(stored.count for stored in listed.values()):
+        asked = f"{layers} layers and a table of {table} numbers"
+        raise FolderError(f"{folder.path}: config.json asks for {asked}, and the weights are fewer; "
+                          f"they are not of the same model")  # fmt: skip
+    return listed
+
+
+def build_empty(build: Callable[[], nn.Module]) -> nn.Module:
+    """A network whose weights are left out, so that its size costs nothing."""
+    import torch
+
+    with torch.device("meta"):
+        return build()
+
+
+def shapes_of(model: nn.Module) -> Shapes:
+    """The shape of every weight of a network."""
+    return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+
+
+def read_for(folder: ModelFolder, listed: dict[str, Stored], model: nn.Module) -> Weights:
+    """The weights of a folder, unless there are far more than a network has room for."""
+    from regard.interop.weights import read_arrays
+
+    there, room = sum(stored.count for stored in listed.values()), sum(p.numel() for p in model.parameters())
+    if there > MOST_SURPLUS + MOST_TIMES * room:
+        raise FolderError(f"{folder.path} has {there} weights, and config.json asks for {room}; "
+                          f"they are not of the same model")  # fmt: skip
+    return read_arrays(listed)
+
+
+def fill(model: nn.Module, weights: Weights, *, strict: bool = True) -> nn.Module:
+    """A network with its weights, which are not copied where that can be helped; if not strict, some may be missing."""
+    import numpy
+    import torch
+
+    kinds = {name: tensor.dtype for name, tensor in model.state_dict().items()}
+    tensors = {}
+    for name in list(weights):  # each is let go once it is taken over
+        tensors[name] = torch.from_numpy(numpy.require(weights.pop(name), requirements=["C", "W"])).to(kinds[name])
+    model.load_state_dict(tensors, assign=True, strict=strict)
     return model.eval()
-
-
-def read_weights(folder: ModelFolder) -> dict[str, Tensor]:
-    """All weights of a folder, by the names they have there."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    weights: dict[str, Tensor] = {}
-    for path in folder.weights():
-        try:
-            weights |= load_file(path)
-        except (SafetensorError, OSError) as problem:
-            raise FolderError(f"{path} is not a safetensors file we can read: {problem}") from None
-    bad = next((name for name, tensor in weights.items() if tensor.is_floating_point() and tensor.isnan().any()), None)
-    if bad:
-        raise FolderError(f"{folder.path}: {bad} has a weight that is not a number, so every answer would be none; "
-                          f"the file was damaged, or its training diverged: take an earlier one")  # fmt: skip
-    return weights
 
 
 def read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
@@ -165,20 +207,20 @@ def read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
     from regard.interop import bert_generation
     from regard.model.transformer import EncoderAndDecoder, TextDecoder, TextEncoder
 
-    encoder, decoder, start = bert_generation.import_pair_config(folder.config)
-    network = EncoderAndDecoder(TextEncoder(encoder, tokenizer.pad_id), TextDecoder(decoder, tokenizer.pad_id), start)
-    found = bert_generation.import_pair_weights(read_weights(folder), network.state_dict())
-    network.load_state_dict({name: tensor.float() for name, tensor in found.items()})
-    return network.eval()
+    encoder, decoder, start = read_shape(folder, bert_generation.import_pair_config)
+    listed, pad = list_for(folder, encoder, decoder), tokenizer.pad_id
+    model = build_empty(lambda: EncoderAndDecoder(TextEncoder(encoder, pad), TextDecoder(decoder, pad), start))
+    return fill(model, bert_generation.import_pair_weights(read_for(folder, listed, model), shapes_of(model)))
 
 
-def adopt_network(folder: ModelFolder, network: nn.Module, opened: Trained) -> nn.Module:
+def adopt_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: Trained) -> nn.Module:
     """A network with what a plain BERT has for it; the rest is fresh, the same every time, and told."""
     from regard.interop.bert_generation import adopt
 
-    found, opened.dropped, opened.new = adopt(read_weights(folder), network.state_dict())
-    network.load_state_dict({name: tensor.float() for name, tensor in found.items()}, strict=False)
-    return network.eval()
+    model: Any = build_empty(build)
+    listed = list_for(folder, model.config)
+    found, opened.dropped, opened.new = adopt(read_for(folder, listed, model), shapes_of(model))
+    return fill(build(), found, strict=False)
 
 
 def choose_layout(folder: ModelFolder, layouts: dict[str, Layout]) -> Layout:

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -12,6 +13,7 @@ import regard  # noqa: E402
 from regard.config import ModelConfig  # noqa: E402
 from regard.interop import bert, gpt2, llama, own  # noqa: E402
 from regard.model.transformer import CausalLM, MaskedLM  # noqa: E402
+from regard.use.trained import shapes_of  # noqa: E402
 
 SHAPE = {"vocab_size": 50, "layers": 2, "width": 32, "heads": 4, "inner": 48, "dropout": 0.0, "max_positions": 24}
 LAYOUTS = {
@@ -67,12 +69,13 @@ def test_logits_are_equal_with_padding_and_segments():
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_weights_and_shape_come_back(kind):
     network, layout = make(kind)
-    back = layout.import_weights(layout.export_weights(network.state_dict()), network.state_dict())
-    assert all(torch.equal(back[name], tensor) for name, tensor in network.state_dict().items())
+    exported = {name: tensor.numpy() for name, tensor in layout.export_weights(network.state_dict()).items()}
+    back = layout.import_weights(exported, shapes_of(network))
+    assert all(torch.equal(torch.tensor(back[name]), tensor) for name, tensor in network.state_dict().items())
     assert back.keys() == network.state_dict().keys()
     assert layout.import_config(layout.export_config(network.config, 0)) == network.config
     with pytest.raises(regard.FolderError, match="unknown"):
-        layout.import_weights(layout.export_weights(network.state_dict()) | {"x": torch.ones(1)}, network.state_dict())
+        layout.import_weights(exported | {"x": np.ones(1)}, shapes_of(network))
 
 
 def test_a_trained_writer_opens_with_its_tokenizer_and_says_the_same(writer_folder):
