@@ -64,7 +64,8 @@ class ModelConfig(_Settings):
             raise ValueError(f"width={self.width} cannot be shared equally by heads={self.heads}; try width={better}")
         if self.heads % (self.key_heads or 1):
             raise ValueError(f"heads={self.heads} cannot be shared equally by key_heads={self.key_heads}")
-        if self.width % 2 or (self.positions == "rotary" and (self.width // self.heads) % 2):
+        paired = {"sinusoidal": self.width, "rotary": self.width // self.heads}.get(self.positions, 0)
+        if paired % 2:
             raise ValueError(f"width={self.width} and heads={self.heads} give an odd width; positions come in pairs, "
                              f"so the width, and for rotary positions width/heads, must be even")  # fmt: skip
         return self

@@ -31,9 +31,9 @@ class FastTranslator:
 
     name = "ctranslate2"
 
-    def __init__(self, path: Path, pieces: list[str], end_id: int, precision: str, places: int) -> None:
-        """pieces: the vocabulary, by id; places: how many positions it knows."""
-        self._path, self._pieces, self._end, self._precision = path, pieces, end_id, precision
+    def __init__(self, path: Path, pieces: list[str], ends: Sequence[int], precision: str, places: int) -> None:
+        """pieces: the vocabulary, by id; ends: any of them closes a text; places: how many positions it knows."""
+        self._path, self._pieces, self._ends, self._precision = path, pieces, list(ends), precision
         self._ids = {piece: number for number, piece in enumerate(pieces)}
         self._places = places
         self.layouts: Layouts = {"bulk": Layout(), "single": Layout()}
@@ -151,6 +151,7 @@ class FastTranslator:
             max_input_length=0,  # else it would cut what is longer than 1,024
             max_decoding_length=max(limits[row] for row in rows),
             return_scores=search.with_scores or search.beams > 1,
+            end_token=self._ends,
             return_end_token=True,
             return_attention=search.with_looks,
             use_vmap=search.is_fast,
@@ -169,7 +170,7 @@ class FastTranslator:
         found = []
         for number, pieces in enumerate(result.hypotheses):
             ids = list(map(self._ids.__getitem__, pieces))
-            is_finished = bool(ids) and ids[-1] == self._end
+            is_finished = bool(ids) and ids[-1] in self._ends
             # It tells scores divided, if it tells them.
             score = result.scores[number] * len(ids) ** search.length_penalty if result.scores else math.nan
             if is_finished:
@@ -183,9 +184,9 @@ class FastWriter:
 
     name = "ctranslate2"
 
-    def __init__(self, path: Path, pieces: list[str], end_id: int, precision: str, room: int) -> None:
-        """room: how many tokens it sees at a time."""
-        self._path, self._pieces, self._end, self._precision, self._room = path, pieces, end_id, precision, room
+    def __init__(self, path: Path, pieces: list[str], ends: Sequence[int], precision: str, room: int) -> None:
+        """ends: any of them closes a text; room: how many tokens it sees at a time."""
+        self._path, self._pieces, self._ends, self._precision, self._room = path, pieces, list(ends), precision, room
         self.layouts: Layouts = {"single": Layout()}
         self._careful: dict[Layout, Any] = {}  # the one that draws nothing, and so can be used again
 
@@ -198,8 +199,9 @@ class FastWriter:
         text = read[-self._room :]
         while True:
             left = self._room + 1 - len(text)  # the last is said, and not looked at any more
-            for step in engine.generate_tokens([self._pieces[i] for i in text], max_length=left, **_options(sampling)):
-                if step.token_id == self._end:
+            start = [self._pieces[i] for i in text]
+            for step in engine.generate_tokens(start, max_length=left, end_token=self._ends, **_options(sampling)):
+                if step.token_id in self._ends:
                     return
                 text.append(step.token_id)
                 yield step.token_id
@@ -212,7 +214,7 @@ class FastWriter:
         length = min(TRIAL_LENGTH, self._room)
 
         def work(layout: Layout) -> None:
-            engines[layout].generate_batch([[self._pieces[self._end]]], min_length=length, max_length=length)
+            engines[layout].generate_batch([[self._pieces[self._ends[0]]]], min_length=length, max_length=length)
 
         return {"single": fastest(singles, work) if len(singles) > 1 else singles[0]}
 

@@ -15,6 +15,7 @@ from regard.generate.found import Finding, Hypothesis
 from regard.generate.search import beam, greedy
 from regard.generate.settings import Search
 from regard.model.cache import KeyValueCache
+from regard.model.stack import NEVER
 from regard.model.transformer import CausalLM, EncoderAndDecoder, EncoderDecoder
 
 Translating = EncoderDecoder | EncoderAndDecoder
@@ -81,9 +82,9 @@ class TextStep:
     When the text is as long as the model can see, its older half is forgotten and the newer half read again.
     """
 
-    def __init__(self, model: CausalLM, ids: Tensor) -> None:
-        """ids (B, T): what is there already, one token at least."""
-        self._model, self._room = model, model.config.max_positions
+    def __init__(self, model: CausalLM, ids: Tensor, never: Sequence[int] = ()) -> None:
+        """ids (B, T): what is there already, one token at least. never: ids that are never generated."""
+        self._model, self._room, self._never = model, model.config.max_positions, list(never)
         self._ids = ids[:, -self._room :]
         self.logits = self._read()  # (B, V) of what may follow
 
@@ -96,7 +97,7 @@ class TextStep:
             else:
                 self._ids = torch.cat([self._ids, last[:, None]], dim=1)  # (B, T)
                 hidden = self._model.advance(last[:, None], self._cache)  # (B, 1, D)
-                self.logits = self._model.logits(hidden[:, 0])
+                self.logits = self._allowed(hidden[:, 0])
             return self.logits
 
     def keep(self, rows: Tensor) -> None:
@@ -108,7 +109,13 @@ class TextStep:
         with torch.inference_mode():
             self._cache = self._model.open_cache(len(self._ids), self._room)
             hidden = self._model.advance(self._ids, self._cache)  # (B, T, D)
-            return self._model.logits(hidden[:, -1])
+            return self._allowed(hidden[:, -1])
+
+    def _allowed(self, hidden: Tensor) -> Tensor:
+        """hidden (B, D) -> logits (B, V)"""
+        logits = self._model.logits(hidden)
+        logits[:, self._never] = NEVER
+        return logits
 
 
 class Engine(Protocol):
@@ -126,9 +133,11 @@ class NativeTranslator:
 
     name = "torch"
 
-    def __init__(self, model: Translating, end_id: int, alignment: dict[str, Any]) -> None:
-        """alignment: the layer and the heads, both from 0, that tell where a token was read from."""
-        self._model, self._end, self._alignment = model, end_id, alignment
+    def __init__(self, model: Translating, ends: Sequence[int], alignment: dict[str, Any]) -> None:
+        """ends: any of them closes a translation. alignment: the layer and the heads, both from 0, that tell where a
+        token was read from.
+        """
+        self._model, self._ends, self._alignment = model, ends, alignment
 
     def begin(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
@@ -143,7 +152,7 @@ class NativeTranslator:
                 rows = [row for row in range(len(sources)) if not prefixes or tuple(prefixes[row]) == prefix]
                 mine = [sources[row] for row in rows]
                 found = translate_ids(
-                    self._model, mine, [limits[row] for row in rows], self._end, search, prefix=prefix
+                    self._model, mine, [limits[row] for row in rows], self._ends, search, prefix=prefix
                 )
                 yield from zip(rows, self.watch(mine, found) if search.with_looks else found, strict=True)
 
@@ -174,7 +183,7 @@ class NativeTranslator:
         with few_threads(self._model.config.width) as wide_threads:
             step = DecoderStep(self._model, torch.tensor([source], device=device), limit, wide_threads)
             start = torch.tensor([self._model.start_id], device=device)  # (1,)
-            return beam_with(step, start, self._end, limit, search, phrases)
+            return beam_with(step, start, self._ends, limit, search, phrases)
 
     @torch.inference_mode()
     def watch(self, sources: Sequence[list[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
@@ -206,7 +215,7 @@ def translate_ids(
     model: Translating,
     sources: Sequence[list[int]],
     limits: Sequence[int],
-    end_id: int,
+    ends: Sequence[int],
     search: Search,
     between_batches: Callable[[], None] = lambda: None,
     prefix: Sequence[int] = (),
@@ -222,15 +231,15 @@ def translate_ids(
         between_batches()
         rows, most = [sources[i] for i in indexes], [limits[i] for i in indexes]
         with few_threads(model.config.width) as wide_threads:
-            found = _search(model, rows, most, end_id, search, wide_threads, prefix)
+            found = _search(model, rows, most, ends, search, wide_threads, prefix)
         for index, hypotheses in zip(indexes, found, strict=True):
             answers[index] = hypotheses
     return answers
 
 
 def _search(
-    model: Translating, sources: list[list[int]], limits: list[int], end_id: int, search: Search, wide_threads: int,
-    prefix: Sequence[int],
+    model: Translating, sources: list[list[int]], limits: list[int], ends: Sequence[int], search: Search,
+    wide_threads: int, prefix: Sequence[int],
 ) -> list[list[Hypothesis]]:  # fmt: skip
     """The best translations of the rows of one batch."""
     device = next(model.parameters()).device
@@ -238,8 +247,8 @@ def _search(
     step = DecoderStep(model, _pad(sources, model.pad_id).to(device), max(limits), wide_threads, prefix)
     start = torch.full((len(sources),), model.start_id, device=device)  # (B,)
     if search.beams == 1:
-        return [[best] for best in greedy(step, start, end_id, limits, prefix, with_scores=search.with_scores)]
-    return beam(step, start, end_id, limits, search, prefix)
+        return [[best] for best in greedy(step, start, ends, limits, prefix, with_scores=search.with_scores)]
+    return beam(step, start, ends, limits, search, prefix)
 
 
 def _pad(rows: list[list[int]], pad_id: int) -> Tensor:

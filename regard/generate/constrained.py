@@ -51,7 +51,7 @@ class _Hope:
 
 
 def beam_with(
-    step: Step, start: Tensor, end_id: int, limit: int, search: Search, phrases: Sequence[Sequence[int]]
+    step: Step, start: Tensor, ends: Sequence[int], limit: int, search: Search, phrases: Sequence[Sequence[int]]
 ) -> list[Hypothesis]:
     """The best sequences that contain every phrase, best first; where none can be found in time, the nearest miss.
 
@@ -65,8 +65,8 @@ def beam_with(
         log_probs = step(last).log_softmax(dim=-1)  # (W, V)
         candidates = list(_candidates(hopes, log_probs, 2 * width))
         found += [Hypothesis(list(one.ids[:-1]), one.score, True)
-                  for one in candidates if one.ids[-1] == end_id and not one.owed]  # fmt: skip
-        going = [one for one in candidates if one.ids[-1] != end_id]
+                  for one in candidates if one.ids[-1] in ends and not one.owed]  # fmt: skip
+        going = [one for one in candidates if one.ids[-1] not in ends]
         if len(found) >= width or not going:
             break
         hopes = _share(going, width)

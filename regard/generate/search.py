@@ -34,13 +34,14 @@ class Step(Protocol):
 def greedy(
     step: Step,
     start: Tensor,
-    end_id: int,
+    ends: Sequence[int],
     limits: Sequence[int],
     said: Sequence[int] = (),
     *,
     with_scores: bool = True,
 ) -> list[Hypothesis]:
-    """The likeliest next token, again and again. start (B,) · limits: most tokens of each row, the end included.
+    """The likeliest next token, again and again. start (B,) · ends: any of them closes a row · limits: most tokens of
+    each row, the end included.
 
     said: what every row begins with, as the step knows; it counts as tokens, and is not scored.
     """
@@ -55,7 +56,7 @@ def greedy(
         losses = F.cross_entropy(logits, best, reduction="none").tolist() if with_scores else [math.nan] * len(rows)
         for row, token, loss in zip(rows, best.tolist(), losses, strict=True):
             scores[row] -= loss
-            is_finished[row] = token == end_id
+            is_finished[row] = token in ends
             if not is_finished[row]:
                 ids[row].append(token)
         active = [i for i, row in enumerate(rows) if not is_finished[row] and len(ids[row]) < limits[row]]
@@ -69,7 +70,7 @@ def greedy(
 
 
 def beam(
-    step: Step, start: Tensor, end_id: int, limits: Sequence[int], search: Search, said: Sequence[int] = ()
+    step: Step, start: Tensor, ends: Sequence[int], limits: Sequence[int], search: Search, said: Sequence[int] = ()
 ) -> list[list[Hypothesis]]:
     """The best sequences of each row, best first, found with several of them alive at a time. Arguments as of
     `greedy`.
@@ -81,7 +82,7 @@ def beam(
     while active:
         log_probs = step(last).log_softmax(dim=-1).unflatten(0, scores.shape)  # (B, W, V)
         candidates = _best(log_probs, scores, 2 * width)
-        beams = [row.advance(found, end_id, width) for row, found in zip(active, candidates, strict=True)]
+        beams = [row.advance(found, ends, width) for row, found in zip(active, candidates, strict=True)]
         going = [i for i, row in enumerate(active) if not row.is_done(width, length_penalty, n_best)]
         if going:
             parents = [i * scores.shape[1] + candidate.beam for i in going for candidate in beams[i]]
@@ -112,13 +113,13 @@ class _Row:
         self.found: list[Hypothesis] = []
         self.best_is_finished = False
 
-    def advance(self, candidates: list[_Candidate], end_id: int, width: int) -> list[_Candidate]:
+    def advance(self, candidates: list[_Candidate], ends: Sequence[int], width: int) -> list[_Candidate]:
         """Files the candidates that are finished; the `width` that go on, each in the place of its beam."""
         is_last = len(self.beams[0]) + 1 == self.limit
-        spare = (candidate for candidate in candidates[width:] if candidate.token != end_id)
+        spare = (candidate for candidate in candidates[width:] if candidate.token not in ends)
         going = []
         for place, candidate in enumerate(candidates[:width]):
-            is_end = candidate.token == end_id
+            is_end = candidate.token in ends
             if (is_end or is_last) and not math.isinf(candidate.score):
                 ids = [*self.beams[candidate.beam], *([] if is_end else [candidate.token])]
                 self.found.append(Hypothesis(ids, candidate.score, is_end))

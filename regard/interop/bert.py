@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
+from regard.interop.keys import Keys, take
 from regard.interop.names import check, drop_known, plain, rename, with_prefix
-from regard.interop.shapes import activation, make_shape, need, refuse_others
+from regard.interop.shapes import activation, config_keys, make_shape
 from regard.interop.weights import Shapes, Weights
 
 if TYPE_CHECKING:
@@ -38,6 +39,19 @@ NAMES = (
 # The pooler and the next-sentence head belong to another task; places are counted, not learned.
 UNUSED = r"^bert\.pooler\.|^cls\.seq_relationship\.|\.position_ids$"
 BIAS, DECODER_BIAS = "cls.predictions.bias", "cls.predictions.decoder.bias"  # one, unless there are two tables
+USED = {
+    "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 3072, "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "max_position_embeddings": 512,
+    "layer_norm_eps": 1e-12,
+}  # fmt: skip
+# transformers has no other positions any more; a folder that asks for relative ones was made for an older version.
+ABSOLUTE = ("absolute", None)
+KEYS = config_keys(
+    "BertConfig", USED | {"type_vocab_size": 2, "tie_word_embeddings": True},
+    "attention_probs_dropout_prob directionality pooler_fc_size pooler_type pooler_num_attention_heads "
+    "pooler_num_fc_layers pooler_size_per_head",
+    position_embedding_type=ABSOLUTE,
+)  # fmt: skip
 SHAPE = {"norm": "post", "norm_kind": "layer", "is_gated": False, "has_bias": True, "positions": "learned"}
 
 
@@ -75,7 +89,7 @@ def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:
         "hidden_dropout_prob": model.dropout,
         "attention_probs_dropout_prob": 0.0,
         "max_position_embeddings": model.max_positions,
-        "type_vocab_size": 2,
+        "type_vocab_size": model.segments,
         "layer_norm_eps": model.epsilon,
         "tie_word_embeddings": model.is_tied,
         "pad_token_id": pad_id,
@@ -85,27 +99,26 @@ def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json."""
-    refuse_others(
-        config, position_embedding_type="absolute", is_decoder=False, add_cross_attention=False, type_vocab_size=2,
-    )  # fmt: skip
-    return read_shape(config, is_tied=config.get("tie_word_embeddings", True))
+    return read_shape(config, KEYS)
 
 
-def read_shape(config: dict[str, Any], **more: Any) -> ModelConfig:
+def read_shape(config: dict[str, Any], keys: Keys) -> ModelConfig:
     """What BERT and its kin tell of a network in the same words."""
+    told = take(config, keys)
     return make_shape(
         kind="bert",
-        vocab_size=need(config, "vocab_size"),
-        layers=need(config, "num_hidden_layers"),
-        width=need(config, "hidden_size"),
-        heads=need(config, "num_attention_heads"),
-        inner=need(config, "intermediate_size"),
-        activation=activation(config, "hidden_act"),
-        epsilon=config.get("layer_norm_eps", 1e-12),
-        max_positions=need(config, "max_position_embeddings"),
-        dropout=config.get("hidden_dropout_prob", 0.1),
+        vocab_size=told["vocab_size"],
+        layers=told["num_hidden_layers"],
+        width=told["hidden_size"],
+        heads=told["num_attention_heads"],
+        inner=told["intermediate_size"],
+        activation=activation(told, "hidden_act"),
+        epsilon=told["layer_norm_eps"],
+        max_positions=told["max_position_embeddings"],
+        dropout=told["hidden_dropout_prob"],
+        segments=told.get("type_vocab_size", 0),
+        is_tied=told.get("tie_word_embeddings", True),
         **SHAPE,
-        **more,
     )
 
 

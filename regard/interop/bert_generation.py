@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
 from regard.errors import FolderError
-from regard.interop.bert import NAMES, modern, read_shape
+from regard.interop.bert import ABSOLUTE, NAMES, USED, modern, read_shape
+from regard.interop.keys import refuse_others, take
 from regard.interop.names import check, drop_known, plain, rename, with_prefix
-from regard.interop.shapes import need, refuse_others
+from regard.interop.shapes import CONFIG, config_keys
 from regard.interop.weights import Shapes, Weights
 
 if TYPE_CHECKING:
@@ -25,12 +26,30 @@ TIED = {
     "lm_head.decoder.bias": "lm_head.bias",
 }
 UNUSED = r"\.position_ids$"
+DEFAULTS = {
+    **USED, "vocab_size": 50358, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+    "intermediate_size": 4096,
+}  # fmt: skip
+DROPOUT = "attention_probs_dropout_prob"
+SAME: dict[str, Any] = {"position_embedding_type": ABSOLUTE}
+ENCODER_KEYS = config_keys("BertGenerationConfig", DEFAULTS, f"{DROPOUT} tie_word_embeddings", **SAME)
+DECODER_KEYS = config_keys(
+    "BertGenerationConfig",
+    DEFAULTS,
+    DROPOUT,
+    **SAME,
+    is_decoder=(True,),
+    add_cross_attention=(True,),
+    tie_word_embeddings=(True,),
+)
+PAIR_KEYS = config_keys(
+    "EncoderDecoderConfig", {"encoder": {}, "decoder": {}}, is_encoder_decoder=(True, None), tie_word_embeddings=(True,)
+)
 
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape of one side in a config.json."""
-    refuse_others(config, position_embedding_type="absolute", tie_word_embeddings=True)
-    return read_shape(config, segments=0)
+    return read_shape(config, ENCODER_KEYS)
 
 
 def import_decoder_config(config: dict[str, Any]) -> ModelConfig:
@@ -38,7 +57,7 @@ def import_decoder_config(config: dict[str, Any]) -> ModelConfig:
     for name in ("is_decoder", "add_cross_attention"):
         if not config.get(name):
             raise FolderError(f"config.json has {name}={config.get(name)!r}; a decoder here looks at an encoder")
-    return import_config(config)
+    return read_shape(config, DECODER_KEYS)
 
 
 def import_weights(weights: Weights, shapes: Shapes) -> Weights:
@@ -65,22 +84,17 @@ def export_decoder_config(config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def import_pair_config(config: dict[str, Any]) -> tuple[ModelConfig, ModelConfig, int]:
-    """The shapes of both sides of an EncoderDecoderModel, and what a translation starts with."""
-    sides = []
+def import_pair_config(config: dict[str, Any]) -> tuple[ModelConfig, ModelConfig]:
+    """The shapes of both sides of an EncoderDecoderModel."""
+    told = take(config, PAIR_KEYS)
     for side in ("encoder", "decoder"):
-        told = need(config, side)
-        refuse_others(told, model_type="bert-generation")
-        sides.append(import_decoder_config(told) if side == "decoder" else import_config(told))
-    encoder, decoder = sides
+        kind = {"model_type": told[side].get("model_type")}
+        refuse_others(f"{CONFIG}, {side},", kind, model_type=("bert-generation",))
+    encoder, decoder = import_config(told["encoder"]), import_decoder_config(told["decoder"])
     if encoder.width != decoder.width:
         raise FolderError(f"config.json has an encoder {encoder.width} wide and a decoder {decoder.width} wide; "
                           f"only sides of one width are supported")  # fmt: skip
-    start = config.get("decoder_start_token_id")
-    start = config["decoder"].get("bos_token_id") if start is None else start
-    if not isinstance(start, int):
-        raise FolderError("config.json has no decoder_start_token_id; nobody knows what a translation starts with")
-    return encoder, decoder, start
+    return encoder, decoder
 
 
 def import_pair_weights(weights: Weights, shapes: Shapes) -> Weights:

@@ -12,7 +12,9 @@ from ctranslate2.specs import common_spec, transformer_spec
 from torch import Tensor
 
 from regard.config import ModelConfig
+from regard.interop.generation import Generation
 from regard.model.positions import sinusoids
+from regard.model.stack import NEVER
 
 ACTIVATIONS = {
     "relu": common_spec.Activation.RELU,
@@ -34,9 +36,11 @@ def can_write(model: ModelConfig) -> bool:
 
 
 def describe_translator(
-    model: ModelConfig, weights: dict[str, Tensor], pieces: list[str], end: str, places: int, alignment: dict[str, Any]
-) -> transformer_spec.TransformerSpec:
-    """A translator, which begins with nothing and never says its padding, the last of its pieces.
+    model: ModelConfig, weights: dict[str, Tensor], pieces: list[str], told: Generation, pad_id: int, places: int,
+    alignment: dict[str, Any],
+) -> transformer_spec.TransformerSpec:  # fmt: skip
+    """A translator with a name for every row of its table, but without padding where that is the last row, is read as
+    nothing and is never generated, as in all that are trained here.
 
     places: how many positions it knows. alignment: the layer and the heads, both from 0, whose mean tells where a token
     was read from; CTranslate2 takes the first heads of a layer, so they are put there.
@@ -50,28 +54,39 @@ def describe_translator(
         alignment_layer=layer, alignment_heads=len(heads),
     )  # fmt: skip
     spec.config.layer_norm_epsilon = model.epsilon
-    spec.config.unk_token, spec.config.bos_token = "<unk>", end
-    spec.config.eos_token, spec.config.decoder_start_token = end, end
-    table = weights["embedding.table.weight"][:-1]  # (V - 1, D)
+    table, bias = weights["embedding.table.weight"], weights.get("output_bias")  # (V, D), (V,)
+    start = pad_id if told.start is None else told.start
+    if start == pad_id == len(table) - 1 and pad_id in told.never and not table[pad_id].any():
+        rows, start, never = slice(-1), told.ends[0], [number for number in told.never if number != pad_id]
+        spec.decoder.start_from_zero_embedding = True
+    else:
+        rows, never = slice(None), list(told.never)
+    end = pieces[told.ends[0]]
+    spec.config.unk_token, spec.config.bos_token = "<unk>" if "<unk>" in pieces else end, end
+    spec.config.eos_token, spec.config.decoder_start_token = end, pieces[start]
+    if never:
+        bias = torch.zeros(len(table)) if bias is None else bias.clone()
+        bias[never] = NEVER
+    table = table[rows]  # (V or V - 1, D)
     waves = sinusoids(torch.arange(places), model.width)  # (places, D)
     for side, embeddings in ((spec.encoder, spec.encoder.embeddings[0]), (spec.decoder, spec.decoder.embeddings)):
         embeddings.weight = table
         side.position_encodings.encodings = waves
-    spec.decoder.start_from_zero_embedding = True
-    spec.decoder.projection.weight = weights["output.weight"][:-1] if "output.weight" in weights else table
-    if "output_bias" in weights:
-        spec.decoder.projection.bias = weights["output_bias"][:-1]
+    spec.decoder.projection.weight = weights["output.weight"][rows] if "output.weight" in weights else table
+    if bias is not None:
+        spec.decoder.projection.bias = bias[rows]
     _fill_stack(spec.encoder, weights, "encoder.", model)
     _fill_stack(spec.decoder, weights, "decoder.", model)
-    spec.register_source_vocabulary(pieces[:-1])
-    spec.register_target_vocabulary(pieces[:-1])
+    spec.register_source_vocabulary(pieces[rows])
+    spec.register_target_vocabulary(pieces[rows])
     return spec
 
 
 def describe_writer(
-    model: ModelConfig, weights: dict[str, Tensor], pieces: list[str], end: str
+    model: ModelConfig, weights: dict[str, Tensor], pieces: list[str], told: Generation
 ) -> transformer_spec.TransformerDecoderModelSpec:
     """A writer, of GPT-2's shape or a modern one."""
+    end = pieces[told.ends[0]]
     is_rotary = model.positions == "rotary"
     spec = transformer_spec.TransformerDecoderModelSpec.from_config(
         model.layers, model.heads, pre_norm=True, activation=ACTIVATIONS[model.activation],
@@ -85,6 +100,9 @@ def describe_writer(
     spec.decoder.scale_embeddings = False
     spec.decoder.embeddings.weight = weights["embedding.table.weight"]
     spec.decoder.projection.weight = weights.get("output.weight", spec.decoder.embeddings.weight)
+    if told.never:
+        spec.decoder.projection.bias = torch.zeros(len(pieces))
+        spec.decoder.projection.bias[list(told.never)] = NEVER
     if not is_rotary:
         table = weights.get("stack.positions.table")
         waves = sinusoids(torch.arange(model.max_positions), model.width) if table is None else table

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
+from regard.interop.keys import take
 from regard.interop.names import check, drop_known, plain, rename, with_prefix
-from regard.interop.shapes import activation, make_shape, need, refuse_others
+from regard.interop.shapes import activation, config_keys, make_shape
 from regard.interop.weights import Shapes, Weights
 
 if TYPE_CHECKING:
@@ -29,6 +30,20 @@ NAMES = (
 OUTPUT = {"output.weight": "lm_head.weight"}  # where tokens are said with a table of their own
 UNUSED = r"\.attn\.(masked_)?bias$"  # masks that older versions kept among the weights
 PARTS = ("query", "key", "value")
+KEYS = config_keys(
+    "GPT2Config",
+    used={
+        "vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_inner": None,
+        "activation_function": "gelu_new", "resid_pdrop": 0.1, "layer_norm_epsilon": 1e-5, "tie_word_embeddings": True,
+    },
+    idle="n_ctx embd_pdrop attn_pdrop summary_type summary_use_proj summary_activation summary_proj_to_labels "
+         "summary_first_dropout predict_special_tokens",
+    names={"hidden_size": "n_embd", "max_position_embeddings": "n_positions", "num_attention_heads": "n_head",
+           "num_hidden_layers": "n_layer"},
+    scale_attn_weights=(True,),
+    scale_attn_by_inverse_layer_idx=(False,),
+    reorder_and_upcast_attn=(False,),
+)  # fmt: skip
 TURNED = ("attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 SHAPE = {"norm": "pre", "norm_kind": "layer", "is_gated": False, "has_bias": True, "positions": "learned"}
 
@@ -107,23 +122,19 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json."""
-    refuse_others(
-        config, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, reorder_and_upcast_attn=False,
-        add_cross_attention=False,
-    )  # fmt: skip
-    width = need(config, "n_embd")
+    told = take(config, KEYS)
     return make_shape(
         kind="gpt2",
-        vocab_size=need(config, "vocab_size"),
-        layers=need(config, "n_layer"),
-        width=width,
-        heads=need(config, "n_head"),
-        inner=config.get("n_inner") or 4 * width,
-        activation=activation(config, "activation_function"),
-        epsilon=config.get("layer_norm_epsilon", 1e-5),
-        is_tied=config.get("tie_word_embeddings", True),
-        max_positions=need(config, "n_positions"),
-        dropout=config.get("resid_pdrop", 0.1),
+        vocab_size=told["vocab_size"],
+        layers=told["n_layer"],
+        width=told["n_embd"],
+        heads=told["n_head"],
+        inner=4 * told["n_embd"] if told["n_inner"] is None else told["n_inner"],
+        activation=activation(told, "activation_function"),
+        epsilon=told["layer_norm_epsilon"],
+        is_tied=told["tie_word_embeddings"],
+        max_positions=told["n_positions"],
+        dropout=told["resid_pdrop"],
         **SHAPE,
     )
 

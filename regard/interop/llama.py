@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
+from regard.errors import FolderError
+from regard.interop.keys import Keys, refuse_others, take
 from regard.interop.names import check, drop_known, plain, rename
-from regard.interop.shapes import activation, make_shape, need, refuse_others
+from regard.interop.shapes import CONFIG, activation, config_keys, make_shape
 from regard.interop.weights import Shapes, Weights
 
 if TYPE_CHECKING:
@@ -28,6 +30,27 @@ NAMES = (
 )
 OUTPUT = {"output.weight": "lm_head.weight"}  # where tokens are said with a table of their own
 UNUSED = r"rotary_emb\.inv_freq$"  # worked out, not learned
+KEYS = config_keys(
+    "LlamaConfig",
+    used={
+        "vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": None, "hidden_act": "silu", "max_position_embeddings": 2048,
+        "rms_norm_eps": 1e-6, "tie_word_embeddings": False, "rope_parameters": None, "rope_scaling": None,
+        "rope_theta": 10_000.0, "head_dim": None, "hidden_dropout": 0.0,
+    },
+    idle="attention_dropout pretraining_tp sliding_window use_sliding_window max_window_layers",
+    attention_bias=(False,),
+    mlp_bias=(False,),
+    partial_rotary_factor=(None, 1.0),
+    layer_types=(None,),
+)  # fmt: skip
+ROTARY = Keys(
+    f"{CONFIG}, rope_parameters,",
+    "RopeParameters",
+    used={"rope_theta": None, "rope_type": None, "type": None},
+    only={"partial_rotary_factor": (None, 1.0), "factor": (None, 1.0)},
+    idle=frozenset({"original_max_position_embeddings"}),
+)
 SHAPE = {"norm": "pre", "norm_kind": "rms", "is_gated": True, "has_bias": False, "positions": "rotary"}
 
 
@@ -73,28 +96,42 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json."""
-    refuse_others(config, attention_bias=False, mlp_bias=False, rope_scaling=None, pretraining_tp=1)
-    width, heads = need(config, "hidden_size"), need(config, "num_attention_heads")
-    refuse_others(config, head_dim=width // heads)
-    turning = config.get("rope_parameters") or {"rope_theta": config.get("rope_theta", 10_000.0)}
-    refuse_others(turning, rope_type="default")
-    key_heads = config.get("num_key_value_heads") or heads
+    told = take(config, KEYS)
+    width, heads = told["hidden_size"], told["num_attention_heads"]
+    if told["head_dim"] is not None:
+        refuse_others(CONFIG, told, head_dim=(None if heads < 1 else width // heads,))
+    key_heads = heads if told["num_key_value_heads"] is None else told["num_key_value_heads"]
     return make_shape(
         kind="llama",
-        vocab_size=need(config, "vocab_size"),
-        layers=need(config, "num_hidden_layers"),
+        vocab_size=told["vocab_size"],
+        layers=told["num_hidden_layers"],
         width=width,
         heads=heads,
         key_heads=None if key_heads == heads else key_heads,
-        inner=need(config, "intermediate_size"),
-        activation=activation(config, "hidden_act"),
-        epsilon=config.get("rms_norm_eps", 1e-6),
-        rotary_base=turning["rope_theta"],
-        is_tied=config.get("tie_word_embeddings", False),
-        max_positions=need(config, "max_position_embeddings"),
-        dropout=config.get("hidden_dropout", 0.0),
+        inner=told["intermediate_size"],
+        activation=activation(told, "hidden_act"),
+        epsilon=told["rms_norm_eps"],
+        rotary_base=_rotary_base(told),
+        is_tied=told["tie_word_embeddings"],
+        max_positions=told["max_position_embeddings"],
+        dropout=told["hidden_dropout"],
         **SHAPE,
     )
+
+
+def _rotary_base(told: dict[str, Any]) -> float:
+    """How slowly the slowest pair turns: rope_parameters has it, or the older keys; every kind but the plain one is
+    refused."""
+    turning = told["rope_scaling"] or told["rope_parameters"] or {}  # in the order of transformers
+    if not isinstance(turning, dict):
+        raise FolderError(f"{CONFIG} has rope_parameters={turning!r:.80}, which is not an object")
+    turning = take(turning, ROTARY)
+    kind = turning["rope_type"] or turning["type"] or "default"
+    refuse_others(ROTARY.file, {"rope_type": kind}, rope_type=("default",))
+    base = told["rope_theta"] if turning["rope_theta"] is None else turning["rope_theta"]
+    if isinstance(base, bool) or not isinstance(base, int | float):
+        raise FolderError(f"{CONFIG} has rope_theta={base!r:.80}, which is not a number")
+    return float(base)
 
 
 def _rename(name: str) -> str:

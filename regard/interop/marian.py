@@ -12,8 +12,9 @@ import numpy as np
 
 from regard.config import ModelConfig
 from regard.errors import FolderError
+from regard.interop.keys import refuse_others, take
 from regard.interop.names import check, drop_known, plain, rename
-from regard.interop.shapes import activation, make_shape, need, refuse_others
+from regard.interop.shapes import CONFIG, activation, config_keys, make_shape
 from regard.interop.weights import Shapes, Weights, waves
 
 if TYPE_CHECKING:
@@ -39,6 +40,30 @@ NAMES = (
     ("feed_forward.fall.", "fc2."),
     ("output.weight", "lm_head.weight"),  # of the whole model, where it has a table of its own to say tokens with
 )
+KEYS = {
+    kind: config_keys(
+        f"{kind.capitalize()}Config",
+        used={
+            "vocab_size": size, "max_position_embeddings": 1024, "d_model": 1024, "dropout": 0.1,
+            "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
+            "decoder_layers": 12, "decoder_ffn_dim": 4096, "decoder_attention_heads": 16,
+            "activation_function": "gelu", "scale_embedding": False, "tie_word_embeddings": True,
+            "decoder_vocab_size": None,
+            "has_output_bias": True,  # ours says whether there is one that was learned; theirs always have it
+        },
+        # What the first converter wrote, and transformers does not read: each kind has its norms in one place.
+        idle="attention_dropout activation_dropout encoder_layerdrop decoder_layerdrop static_position_embeddings "
+             "normalize_before normalize_embedding add_final_layer_norm add_bias_logits extra_pos_embeddings "
+             "classif_dropout save_step",
+        names={"num_attention_heads": "encoder_attention_heads", "hidden_size": "d_model",
+               "num_hidden_layers": "encoder_layers"},
+        is_encoder_decoder=(True, None),
+        position_embedding_type=("sinusoidal",),
+        share_encoder_decoder_embeddings=(True,) if kind == "marian" else (True, False, None),
+    )
+    for kind, size in (("marian", 58101), ("pegasus", 50265))
+}  # fmt: skip
+UNSAID = -1e8  # a bias that keeps a token from being said is below this, and none that was learned
 BIAS, POSITIONS = "final_logits_bias", "embed_positions.weight"
 SHARED, COPIES = "model.shared.weight", [f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder")]
 ARCHITECTURES = {"post": ("marian", "MarianMTModel"), "pre": ("pegasus", "PegasusForConditionalGeneration")}
@@ -76,7 +101,7 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     mine = {name: shape for name, shape in shapes.items() if name != "output_bias"}
     check(kept, {rename(name, NAMES): shape for name, shape in mine.items()})
     found = {name: kept[rename(name, NAMES)] for name in mine}
-    if "output_bias" not in shapes and bias is not None and int((bias != 0).sum()) > 1:  # but of padding, never said
+    if "output_bias" not in shapes and bias is not None and ((bias != 0) & (bias > UNSAID)).any():
         raise FolderError(f"weight {BIAS} has been learned, and config.json says that there is none")
     if "output_bias" in shapes:
         bias = np.zeros((1, *shapes["output_bias"]), np.float32) if bias is None else bias
@@ -88,7 +113,10 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
 def _check_positions(tables: Weights) -> None:
     """Positions are worked out here: a table of them must hold nothing else, and both sides the same."""
     for name, table in tables.items():
-        if table.ndim != 2 or table.shape[1] % 2 or not np.allclose(table, waves(*table.shape), atol=1e-5):
+        # In half precision each wave is rounded (all but its first 10 bits are 0 then); here they are whole.
+        is_rounded = table.dtype == np.float32 and not (np.ascontiguousarray(table).view(np.uint32) & 0x1FFF).any()
+        close = 2**-8 if is_rounded else 1e-5
+        if table.ndim != 2 or table.shape[1] % 2 or not np.allclose(table, waves(*table.shape), rtol=0, atol=close):
             raise FolderError(f"weight {name} holds positions that are not the paper's waves; they are not supported")
     if len({table.shape for table in tables.values()}) > 1:
         shapes = " and ".join(f"{name} {table.shape}" for name, table in tables.items())
@@ -142,30 +170,27 @@ def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json, ours or that of an opus-mt."""
+    kind = config.get("model_type")
+    told = take(config, KEYS["pegasus" if kind == "pegasus" else "marian"])
     refuse_others(
-        config, normalize_embedding=False, static_position_embeddings=True, scale_embedding=True,
-        position_embedding_type="sinusoidal",
-        share_encoder_decoder_embeddings=True,
-        decoder_attention_heads=config.get("encoder_attention_heads"),
-        decoder_ffn_dim=config.get("encoder_ffn_dim"), decoder_vocab_size=config.get("vocab_size"),
+        CONFIG, told, scale_embedding=(True,), decoder_attention_heads=(told["encoder_attention_heads"],),
+        decoder_ffn_dim=(told["encoder_ffn_dim"],),
+        decoder_vocab_size=(None, told["vocab_size"]),
     )  # fmt: skip
-    layers = need(config, "encoder_layers")
-    decoder_layers = config.get("decoder_layers", layers)
+    layers, decoder_layers = told["encoder_layers"], told["decoder_layers"]
     return make_shape(
-        vocab_size=need(config, "vocab_size"),
+        vocab_size=told["vocab_size"],
         layers=layers,
         decoder_layers=None if decoder_layers == layers else decoder_layers,
-        width=need(config, "d_model"),
-        heads=need(config, "encoder_attention_heads"),
-        inner=need(config, "encoder_ffn_dim"),
-        norm="pre" if config.get("normalize_before", config.get("model_type") == "pegasus") else "post",
-        activation=activation(config, "activation_function"),
-        max_positions=need(config, "max_position_embeddings"),
-        dropout=config.get("dropout", 0.1),
-        is_tied=config.get("tie_word_embeddings", True),
-        has_output_bias=config.get(
-            "has_output_bias", "position_embedding_type" not in config
-        ),  # theirs have learned one
+        width=told["d_model"],
+        heads=told["encoder_attention_heads"],
+        inner=told["encoder_ffn_dim"],
+        norm="pre" if kind == "pegasus" else "post",
+        activation=activation(told, "activation_function"),
+        max_positions=told["max_position_embeddings"],
+        dropout=told["dropout"],
+        is_tied=told["tie_word_embeddings"],
+        has_output_bias=told["has_output_bias"],
     )
 
 

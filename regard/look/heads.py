@@ -33,7 +33,7 @@ def choose_heads(
     chances = []
     for source, target in pairs[:PAIRS]:
         with record_attention(model) as recorded:
-            model(torch.tensor([source]), torch.tensor([[model.pad_id, *target[:-1]]]))
+            model(torch.tensor([source]), torch.tensor([[model.start_id, *target[:-1]]]))
         for layer in range(layers):
             maps[layer].append(recorded[f"decoder.blocks.{layer}.cross_attention"][0][0, :, :, :-1])
         chances.append(torch.from_numpy(lexicon.of(source[:-1], target[:-1])))  # (T - 1, S - 1)

@@ -1,5 +1,7 @@
 """What all Transformers here are made of: an embedding, positions, and Blocks one upon another."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -19,16 +21,17 @@ class Embedding(nn.Module):
 
     never: Tensor | None
 
-    def __init__(self, config: ModelConfig, *, scale: float = 1.0, pad_id: int | None = None) -> None:
-        """With a pad_id, padding is the zero vector, and nobody ever says it."""
+    def __init__(
+        self, config: ModelConfig, *, scale: float = 1.0, pad_id: int | None = None, never: Sequence[int] = ()
+    ) -> None:
+        """With a pad_id, the row of padding starts as zero and is not trained. never: ids that get no probability."""
         super().__init__()
         self.table = nn.Embedding(config.vocab_size, config.width, padding_idx=pad_id)
         self.scale = scale
-        never = None
-        if pad_id is not None:
-            never = torch.zeros(config.vocab_size, device="cpu")  # not learned, so never left out
-            never[pad_id] = NEVER
-        self.register_buffer("never", never, persistent=False)  # (V,)
+        bias = torch.zeros(config.vocab_size, device="cpu") if never else None  # not learned: never left out
+        if bias is not None:
+            bias[list(never)] = NEVER
+        self.register_buffer("never", bias, persistent=False)  # (V,)
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (B, T) -> (B, T, D)."""

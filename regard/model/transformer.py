@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
-from regard.model.blocks import make_norm
+from regard.model.blocks import ACTIVATIONS, make_norm
 from regard.model.cache import KeyValueCache
 from regard.model.masks import padding_mask
-from regard.model.stack import Embedding, Stack, start_weights
+from regard.model.stack import NEVER, Embedding, Stack, start_weights
 
 SMALL = 0.02  # standard deviation of a fresh table of tokens that is not scaled up when it is read
 
@@ -24,12 +25,18 @@ SMALL = 0.02  # standard deviation of a fresh table of tokens that is not scaled
 class EncoderDecoder(nn.Module):
     """Reads a text, then writes another while looking at the first."""
 
-    def __init__(self, config: ModelConfig, pad_id: int) -> None:
+    def __init__(
+        self, config: ModelConfig, pad_id: int, start_id: int | None = None, never: Sequence[int] | None = None
+    ) -> None:
+        """start_id: what the decoder reads first; padding if it is not given. never: ids that are never generated;
+        padding alone if they are not given.
+        """
         super().__init__()
         self.config = config
-        self.pad_id = self.start_id = pad_id  # a translation starts with nothing
+        self.pad_id, self.start_id = pad_id, pad_id if start_id is None else start_id
         self.longest = sys.maxsize  # tokens of a text: waves go on for ever
-        self.embedding = Embedding(config, scale=math.sqrt(config.width), pad_id=pad_id)
+        never = (pad_id,) if never is None else never
+        self.embedding = Embedding(config, scale=math.sqrt(config.width), pad_id=pad_id, never=never)
         self.encoder = Stack(config)
         self.decoder = Stack(
             config.model_copy(update={"layers": config.decoder_layers or config.layers}), reads_memory=True
@@ -78,8 +85,10 @@ class EncoderDecoder(nn.Module):
 class EncoderAndDecoder(nn.Module):
     """A translator made of two that know nothing of each other: an encoder of texts, and a decoder that looks at it."""
 
-    def __init__(self, encoder: TextEncoder, decoder: TextDecoder, start_id: int) -> None:
+    def __init__(self, encoder: TextEncoder, decoder: TextDecoder, start_id: int, never: Sequence[int] = ()) -> None:
+        """start_id: what the decoder reads first. never: ids that are never generated."""
         super().__init__()
+        self.never = list(never)
         self.config, self.pad_id, self.start_id = decoder.config, decoder.pad_id, start_id
         self.longest = decoder.config.max_positions
         self.encoder, self.decoder = encoder, decoder
@@ -95,7 +104,8 @@ class EncoderAndDecoder(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
-        return self.decoder.logits(hidden)
+        found = self.decoder.logits(hidden)
+        return found.index_fill(-1, torch.tensor(self.never, device=found.device), NEVER) if self.never else found
 
     def open_cache(self, memory: Tensor, may_attend: Tensor, room: int) -> KeyValueCache:
         """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""
@@ -203,7 +213,7 @@ class MaskedLM(TextEncoder):
     """BERT: every place sees the whole text, and hidden places are guessed."""
 
     def _start(self, config: ModelConfig) -> None:
-        self.turn = nn.Linear(config.width, config.width)
+        self.turn, self.activation = nn.Linear(config.width, config.width), ACTIVATIONS[config.activation]
         self.turn_norm = make_norm(config)
         self.output = None if config.is_tied else nn.Linear(config.width, config.vocab_size, bias=False)
         super()._start(config)
@@ -216,7 +226,7 @@ class MaskedLM(TextEncoder):
 
     def turned(self, hidden: Tensor) -> Tensor:
         """Hidden states made ready to be compared with the table of tokens; (..., D) -> (..., D)."""
-        return self.turn_norm(F.gelu(self.turn(hidden)))
+        return self.turn_norm(self.activation(self.turn(hidden)))
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""

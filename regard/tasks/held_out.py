@@ -50,7 +50,7 @@ class HeldOutPairs:
         from regard.engine.native import translate_ids
 
         limits = [int(1.5 * len(ids)) + 10 for ids in self._sources]  # young models find no end: wait less long for it
-        found = translate_ids(model, self._sources, limits, self._tokenizer.end_id, Search(with_scores=False), check)
+        found = translate_ids(model, self._sources, limits, [self._tokenizer.end_id], Search(with_scores=False), check)
         return [self._tokenizer.decode(best[0].ids) for best in found]
 
     def _loss(self, model: Any, check: Check) -> float:

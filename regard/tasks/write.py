@@ -18,7 +18,7 @@ from regard.tasks.task import TRANSFORMER, Check, Corpus, Encoded, Feed, Judge, 
 from regard.tasks.texts import Paths, gather_texts, read_corpus
 from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
-from regard.text.vocabulary import END_OF_TEXT, learn_bytes, learn_characters, learn_running
+from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
 from regard.use.writer import Writer, encode_stream
 
 if TYPE_CHECKING:
@@ -177,9 +177,10 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     from regard.interop import gpt2, llama, own
     from regard.interop.tokenizers import tokenizer_config
 
-    end = tokenizer.end_id
+    begin, end = tokenizer.begin_id, tokenizer.end_id
+    tokenizer.opened_by(begin)  # as every text was while it learned
     for layout in (gpt2, llama):
-        config = layout.export_config(model, end)
+        config = layout.export_config(model, end) | {"bos_token_id": begin}
         if own.tells_all(layout, config, model):
             exported = layout.export_weights(weights)
             break
@@ -187,9 +188,11 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
         config, exported = own.export_config(model, "write"), own.export_weights(weights)
     return {
         "config.json": encode_json(config),
-        "generation_config.json": encode_json({"bos_token_id": end, "eos_token_id": end, "do_sample": True}),
+        "generation_config.json": encode_json({"bos_token_id": begin, "eos_token_id": end, "do_sample": True}),
         **tokenizer.files(),
-        "tokenizer_config.json": encode_json(tokenizer_config(model.max_positions, eos_token=END_OF_TEXT)),
+        "tokenizer_config.json": encode_json(
+            tokenizer_config(model.max_positions, bos_token=tokenizer.pieces[begin], eos_token=tokenizer.pieces[end])
+        ),
         "model.safetensors": weights_file(exported),
     }
 

@@ -4,18 +4,22 @@ How pieces are learned from text is in `vocabulary.py`. Here: any `tokenizer.jso
 Names of special pieces in a text are text: "</s>" is four characters, not an end.
 """
 
+import json
 import string
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from tokenizers import Tokenizer as Pieces
-from tokenizers import decoders, models, pre_tokenizers
+from tokenizers import decoders, models, pre_tokenizers, processors
 
 from regard.errors import ConfigError, FolderError
+from regard.files import read_regular
 
-FILE = "tokenizer.json"
-# Who plays a role goes by these names; the first that is in the vocabulary does.
+FILE, ROLES_FILE = "tokenizer.json", "roles.json"
+MOST_BYTES = 64 * 2**20
+# Names of our own special pieces, and the usual ones of others: asked only where no file says who has a role.
 ROLES = {
     "begin": ("<s>", "<|endoftext|>", "</s>"),
     "end": ("</s>", "<|endoftext|>", "[SEP]"),
@@ -28,11 +32,17 @@ ROLES = {
 class Tokenizer:
     """Splits text into pieces it has learned and numbers them."""
 
-    def __init__(self, pieces: Pieces) -> None:
-        pieces.encode_special_tokens = True
+    def __init__(
+        self, pieces: Pieces, roles: Mapping[str, int] | None = None, *, splits_special: bool = True,
+        cleans: bool = False,
+    ) -> None:  # fmt: skip
+        """roles: the ids that begin, end and fill a text, where they are known. splits_special: names of special pieces
+        in a text are text. cleans: decoded text has no spaces before signs.
+        """
+        pieces.encode_special_tokens = splits_special
         pieces.no_padding()
         pieces.no_truncation()
-        self._pieces = pieces
+        self._pieces, self.roles, self._splits_special, self._cleans = pieces, dict(roles or {}), splits_special, cleans
         self.vocab_size: int = pieces.get_vocab_size()
         self._shown = _Shown(self._show)
 
@@ -40,11 +50,23 @@ class Tokenizer:
     def load(cls, path: Path) -> "Tokenizer":
         """The tokenizer of a `tokenizer.json`."""
         try:
-            return cls(Pieces.from_file(str(path)))
+            return cls(Pieces.from_file(str(path)), _read_roles(path.with_name(ROLES_FILE)))
         except BaseException as problem:  # the Rust side panics with its own BaseException
             if isinstance(problem, KeyboardInterrupt | SystemExit):
                 raise
             raise FolderError(f"{path} is not a tokenizer we can read: {problem}") from None
+
+    @property
+    def backend(self) -> Pieces:
+        """The tokenizer of the library underneath."""
+        return self._pieces
+
+    def with_roles(self, **roles: int | None) -> Self:
+        """The same, where these roles are played by other ids; None leaves one as it is."""
+        self.roles |= {name: number for name, number in roles.items() if number is not None}
+        for name in roles:
+            self.__dict__.pop(f"{name}_id", None)
+        return self
 
     @cached_property
     def begin_id(self) -> int:
@@ -71,9 +93,18 @@ class Tokenizer:
         """What hides a piece."""
         return self._role("mask")
 
+    def opened_by(self, number: int) -> Self:
+        """The same, where a whole text begins with this piece; one that is opened already stays as it is."""
+        if not self.encode(""):
+            name = str(self._pieces.id_to_token(number))
+            marks = [(name, number)]
+            self._pieces.post_processor = processors.TemplateProcessing(single=f"{name}:0 $A:0", special_tokens=marks)
+        return self
+
     def files(self) -> dict[str, bytes]:
         """What it is kept in, by name."""
-        return {FILE: str(self._pieces.to_str(pretty=True)).encode()}
+        roles = {ROLES_FILE: json.dumps(self.roles).encode()} if self.roles else {}
+        return {FILE: str(self._pieces.to_str(pretty=True)).encode(), **roles}
 
     @cached_property
     def pieces(self) -> list[str]:
@@ -123,7 +154,8 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids; end and padding are silent."""
-        return str(self._pieces.decode(list(ids), skip_special_tokens=True))
+        text = str(self._pieces.decode(list(ids), skip_special_tokens=True))
+        return clean_up(text) if self._cleans else text
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Each id as a person would read it; the space before a word is shown as the space it is."""
@@ -156,6 +188,8 @@ class Tokenizer:
         return str(decoders.ByteLevel().decode([piece]))
 
     def _role(self, role: str) -> int:
+        if role in self.roles:
+            return self.roles[role]
         for name in ROLES[role]:
             if (number := self.id_of(name)) is not None:
                 return number
@@ -172,6 +206,29 @@ class _Shown(dict[int, str]):
     def __missing__(self, number: int) -> str:
         self[number] = shown = self._show(number)
         return shown
+
+
+def name_rows(pieces: Sequence[str], rows: int) -> list[str]:
+    """A name for each row of a table that has more of them than the vocabulary has pieces."""
+    return [*pieces, *(f"<unused {number}>" for number in range(len(pieces), rows))]
+
+
+def clean_up(text: str) -> str:
+    """A text without the spaces that were put before its signs."""
+    for before, after in ((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"),
+                          (" 'm", "'m"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re")):  # fmt: skip
+        text = text.replace(before, after)
+    return text
+
+
+def _read_roles(path: Path) -> dict[str, int]:
+    """Who has which role, as our own folders say."""
+    if not path.is_file():
+        return {}
+    found = json.loads(read_regular(path, MOST_BYTES))
+    if not isinstance(found, dict) or not all(name in ROLES and type(one) is int for name, one in found.items()):
+        raise ValueError(f"{ROLES_FILE} does not tell ids of {', '.join(ROLES)}")
+    return found
 
 
 def find_marks(pieces: Sequence[str], space: str, special: frozenset[int]) -> list[int]:

@@ -54,7 +54,7 @@ def learn_running(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     )
     pieces.decoder = decoders.ByteLevel()
     pieces.train_from_iterator(_broken_up(texts), _merges(vocab_size, [END_OF_TEXT]))
-    return Tokenizer(pieces)
+    return Tokenizer(pieces).opened_by(0)
 
 
 def learn_bytes() -> Tokenizer:
@@ -70,7 +70,7 @@ def learn_characters(texts: Iterable[str]) -> Tokenizer:
     pieces.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     pieces.decoder = decoders.Fuse()
     pieces.add_special_tokens([END_OF_TEXT, "<unk>"])
-    return Tokenizer(pieces)
+    return Tokenizer(pieces).opened_by(0)
 
 
 def learn_wordpieces(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tokenizer:

@@ -17,12 +17,14 @@ from typing import Any
 from regard.engine.layout import Layout, this_machine
 from regard.files import hash_file, write_whole
 from regard.folder import ABOUT, CONFIG, TOKENIZER, ModelFolder
+from regard.interop.generation import FILE as GENERATION
+from regard.interop.tokenizers import CONFIG as TOKENIZING
 from regard.text.sentencepieces import SentencePieces
 
 NAME = "ctranslate2"
 WEIGHTS = "model.bin"
 SHORTLIST, THEIR_SHORTLIST = "shortlist.txt", "vmap.txt"
-FORMAT = 2  # of the copy; older ones are made again
+FORMAT = 3  # of the copy; older ones are made again
 
 
 class Copy:
@@ -93,7 +95,8 @@ class Copy:
         write_whole(folder / ABOUT, json.dumps(self._about, indent=2) + "\n")
 
     def _made_of(self) -> dict[str, Any]:
-        split_by = [name for name in (TOKENIZER, *SentencePieces.FILES) if (self._folder.path / name).is_file()]
+        split_by = [name for name in (TOKENIZER, *SentencePieces.FILES, GENERATION, TOKENIZING)
+                    if (self._folder.path / name).is_file()]  # fmt: skip
         files = {name: hash_file(self._folder.file(name)) for name in (CONFIG, *split_by)}
         shortlist = self._folder.path / SHORTLIST
         return {

@@ -28,7 +28,7 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
         raise ConfigError(f"the text is {what}")
     if target is None:
         best = translator.run(sources, [default_limit(len(sources[0]))], search)[0][0]
-        said = [*best.ids, *([tokenizer.end_id] if best.is_finished else [])]
+        said = [*best.ids, *(translator.generation.ends[:1] if best.is_finished else [])]
     else:
         said = tokenizer.encode_targets([target.strip()])[0]
     if not said:
@@ -37,7 +37,7 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
     kinds, told, lens = watch_pair(model, tokenizer, (sources[0], said))
     aligning = translator.alignment_heads
     looks = kinds["cross"].weights[aligning["layer"]][aligning["heads"]].mean(0).tolist()  # (T, S)
-    ids = said[:-1] if said[-1] == tokenizer.end_id else said
+    ids = said[:-1] if said[-1] in (*translator.generation.ends, tokenizer.end_id) else said
     links = translator.aligner.align(sources[0], Hypothesis(ids, 0.0, len(ids) < len(said), looks))
     reasons = explain_pair(model, tokenizer, (sources[0], said), kinds["cross"].column_words) if why else None
     return Seen("translate", text.strip(), tokenizer.decode(ids), kinds, told, links, aligning, lens, reasons)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from regard.errors import ConfigError, FolderError
 from regard.folder import CONFIG, ModelFolder
+from regard.interop.generation import FILE as GENERATION
+from regard.interop.generation import Generation, read_generation
 from regard.interop.tokenizers import read_tokenizer
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import Tokenizer, name_rows
 from regard.use.copy import Copy
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 Fast = TypeVar("Fast", bound="FastTranslator | FastWriter")
 MOST_TIMES, MOST_SURPLUS = 4, 2**24  # weights a file may have: tables that are there twice, masks of old versions
 ENGINES, PRECISIONS = ("torch", "ctranslate2"), ("float32", "int8")
+GENERATING = ("translate", "write")
+PADDING = {"marian": 58100, "pegasus": 0}  # what transformers takes where config.json does not say
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,10 @@ class Trained:
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
         """read: reads the network, which happens when somebody first needs it."""
         folder.weights()  # whichever engine runs, damage is told at once
-        self.tokenizer: Any = read_tokenizer(folder.path)
         self.about = folder.about
+        is_theirs = "foreign" in folder.about
+        self.tokenizer: Any = read_tokenizer(folder.path, folder.config if is_theirs else None)
+        self.generation = generation_of(folder, self.tokenizer)
         self._folder, self._read, self._running = folder, read, running
         self.dropped: list[
             str
@@ -122,7 +129,9 @@ class Trained:
     def _open_fast(self, kind: Callable[..., Fast], copy: Copy, size: int) -> Fast:
         """The fast engine, in the layout that was measured on this machine; measured now if it was not."""
         precision = self._running.precision or "float32"
-        engine = kind(copy.path, self.tokenizer.pieces, self.tokenizer.end_id, precision, size)
+        engine = kind(
+            copy.path, name_rows(self.tokenizer.pieces, copy.facts["rows"]), self.generation.ends, precision, size
+        )
         known = copy.layouts(precision)
         engine.layouts = known or engine.measure()
         if known is None:
@@ -207,10 +216,43 @@ def read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
     from regard.interop import bert_generation
     from regard.model.transformer import EncoderAndDecoder, TextDecoder, TextEncoder
 
-    encoder, decoder, start = read_shape(folder, bert_generation.import_pair_config)
-    listed, pad = list_for(folder, encoder, decoder), tokenizer.pad_id
-    model = build_empty(lambda: EncoderAndDecoder(TextEncoder(encoder, pad), TextDecoder(decoder, pad), start))
+    encoder, decoder = read_shape(folder, bert_generation.import_pair_config)
+    told, pad = generation_of(folder, tokenizer), tokenizer.pad_id
+    listed = list_for(folder, encoder, decoder)
+    model = build_empty(
+        lambda: EncoderAndDecoder(TextEncoder(encoder, pad), TextDecoder(decoder, pad), told.start or 0, told.never)
+    )
     return fill(model, bert_generation.import_pair_weights(read_for(folder, listed, model), shapes_of(model)))
+
+
+def generation_of(folder: ModelFolder, tokenizer: Any) -> Generation:
+    """How this model's texts begin and end; its tokenizer then knows it too. Of models that generate none, nothing."""
+    if folder.about.get("task") not in GENERATING:
+        return Generation(ends=())
+    config, is_translator = folder.config, folder.about["task"] == "translate"
+    side: dict[str, Any] = config["decoder"] if isinstance(config.get("decoder"), dict) else {}
+    size = config.get("vocab_size", side.get("vocab_size"))
+    size = size if isinstance(size, int) else sys.maxsize
+    if (folder.path / GENERATION).is_file():
+        found = read_generation(folder.json(GENERATION), GENERATION, size, is_translator=is_translator)
+    else:  # config.json has the same keys; what it leaves out, its decoder may have
+        told = side | {name: value for name, value in config.items() if value is not None}
+        found = read_generation(told, CONFIG, size, is_translator=is_translator)
+    if "foreign" not in folder.about:
+        return replace(found, never=(*found.never, tokenizer.pad_id)) if is_translator else found
+    if not is_translator:
+        tokenizer.with_roles(begin=found.ends[0] if found.begin is None else found.begin, end=found.ends[0])
+        return found
+    if found.start is None:
+        raise FolderError(f"{folder.folder} says no decoder_start_token_id and no bos_token_id; a translation needs "
+                          f"one to start from")  # fmt: skip
+    pad = config.get("pad_token_id", PADDING.get(str(config.get("model_type"))))
+    if isinstance(pad, int) and 0 <= pad < size and isinstance(tokenizer, Tokenizer):
+        tokenizer.with_roles(pad=pad)
+    if tokenizer.pad_id in (closing := tokenizer.encode("")):
+        raise FolderError(f"{folder.folder} fills up rows with the id {tokenizer.pad_id}, which also closes a text "
+                          f"({closing}); texts of unequal length could not be told apart")  # fmt: skip
+    return found
 
 
 def adopt_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: Trained) -> nn.Module:

@@ -20,9 +20,17 @@ from regard.text.corpus import PairFiles, read_pairs
 from regard.text.score import compare_translations, score_translations
 from regard.text.segments import split_to_fit
 from regard.text.terms import Terms, terms_in
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import Tokenizer, name_rows
 from regard.use.aligner import Aligner, align_pairs, score_alignment
-from regard.use.trained import Running, Trained, choose_layout, read_network, read_pair, refuse_below_one
+from regard.use.trained import (
+    Running,
+    Trained,
+    choose_layout,
+    generation_of,
+    read_network,
+    read_pair,
+    refuse_below_one,
+)
 from regard.use.translation import Translation, join
 
 if TYPE_CHECKING:
@@ -56,7 +64,10 @@ class Translator(Trained):
             if folder.config.get("model_type") == "encoder-decoder":
                 return read_pair(folder, tokenizer)
             layout = choose_layout(folder, {"marian": marian, "pegasus": marian, "regard-translate": own})
-            return read_network(folder, tokenizer, layout, lambda config, t: EncoderDecoder(config, t.pad_id))
+            told = generation_of(folder, tokenizer)
+            return read_network(
+                folder, tokenizer, layout, lambda config, t: EncoderDecoder(config, t.pad_id, told.start, told.never)
+            )
 
         return cls(folder, read, running)
 
@@ -213,13 +224,15 @@ class Translator(Trained):
         self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
     ) -> Begun:
         parts, flat, sources = self.split(lines)
-        limits = [(max_length or default_limit(len(source))) + len(forced) for source in sources]
-        prefixes = [forced if number == 0 else [] for count in parts for number in range(count)]
+        first = [] if self.generation.first is None else [self.generation.first]
+        spare = len(forced) - self.generation.is_end_forced  # an end that is forced has the last place
+        limits = [max(1, (max_length or default_limit(len(source))) + spare) for source in sources]
+        prefixes = [first + (forced if number == 0 else []) for count in parts for number in range(count)]
         engine = self._fast or self.native
         if terms:
             phrases = [[self.tokenizer.encode_part(said) for _, said in terms_in(part, terms)] for part in flat]
             return parts, sources, self.native.begin_with(engine, sources, limits, search, phrases)
-        return parts, sources, engine.begin(sources, limits, search, prefixes if forced else ())
+        return parts, sources, engine.begin(sources, limits, search, prefixes if forced or first else ())
 
     def _end(self, begun: Begun) -> Iterator[Translation]:
         parts, sources, wait = begun
@@ -236,7 +249,7 @@ class Translator(Trained):
         """The torch engine, whichever runs by default."""
         from regard.engine.native import NativeTranslator
 
-        return NativeTranslator(self.model, self.tokenizer.end_id, self.alignment_heads)
+        return NativeTranslator(self.model, self.generation.ends, self.alignment_heads)
 
     @cached_property
     def aligner(self) -> Aligner:
@@ -256,13 +269,13 @@ class Translator(Trained):
 
         if not ctranslate2.can_translate(self.model.config):
             raise ConfigError("CTranslate2 has no translator of this shape")
-        pieces = self.tokenizer.pieces
+        pieces = name_rows(self.tokenizer.pieces, self.model.config.vocab_size)
         places = max(self.model.config.max_positions, default_limit(self._longest))
         ctranslate2.save(ctranslate2.describe_translator(
-            self.model.config, self.model.state_dict(), pieces, pieces[self.tokenizer.end_id], places,
+            self.model.config, self.model.state_dict(), pieces, self.generation, self.model.pad_id, places,
             self.alignment_heads,
         ), to)  # fmt: skip
-        return {"places": places}
+        return {"places": places, "rows": len(pieces)}
 
     @property
     def _longest(self) -> int:

@@ -14,7 +14,7 @@ from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.generate.settings import Sampling
 from regard.text.running import TextFiles, read_documents, split_lines
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import Tokenizer, name_rows
 from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one
 
 if TYPE_CHECKING:
@@ -75,12 +75,10 @@ class Writer(Trained):
 
         if not ctranslate2.can_write(self.model.config):
             raise ConfigError("CTranslate2 has no writer whose norms come after the sum")
-        pieces = self.tokenizer.pieces
-        pieces = [*pieces, *(f"<unused {number}>" for number in range(len(pieces), self.model.config.vocab_size))]
-        end = pieces[self.tokenizer.end_id]
-        spec = ctranslate2.describe_writer(self.model.config, self.model.state_dict(), pieces, end)
+        pieces = name_rows(self.tokenizer.pieces, self.model.config.vocab_size)
+        spec = ctranslate2.describe_writer(self.model.config, self.model.state_dict(), pieces, self.generation)
         ctranslate2.save(spec, to)
-        return {"room": self.model.config.max_positions}
+        return {"room": self.model.config.max_positions, "rows": len(pieces)}
 
     def __call__(self, prompt: str = "", **options: Any) -> str:
         """How the text goes on, without the prompt; options as of `stream`."""
@@ -146,7 +144,7 @@ class Writer(Trained):
         """Of each id; what is longer than the model sees is read in windows that share their halves."""
         from regard.look.watch import watch_text
 
-        read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt), *ids]
+        read = [*self.read(prompt), *ids]
         window = self.model.config.max_positions
         told: list[Said] = []
         for start in range(0, max(1, len(read) - window // 2), max(1, window // 2)):
@@ -190,12 +188,20 @@ class Writer(Trained):
         """
         from regard.use.looking import look_at_text
 
-        ids = [self.tokenizer.begin_id, *self.tokenizer.encode_part(text)][: self.model.config.max_positions]
+        ids = self.read(text)[: self.model.config.max_positions]
         return look_at_text(self, "write", text, ids, why)
+
+    def read(self, prompt: str) -> list[int]:
+        """What it reads of a prompt: one of ours begins each text with a mark, others as their tokenizer says. An empty
+        prompt is the begin alone.
+        """
+        ids: list[int] = self.tokenizer.encode(prompt)
+        is_opened = "foreign" in self.about or ids[:1] == [self.tokenizer.begin_id]
+        return ids if ids and is_opened else [self.tokenizer.begin_id, *ids]
 
     def _ids(self, prompt: str, sampling: Sampling, seed: int) -> Iterator[int]:
         """Ids until the end of the text."""
-        read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt)]
+        read = self.read(prompt)
         if self._fast is not None:
             yield from self._fast.ids(read, sampling, seed)
             return
@@ -204,10 +210,10 @@ class Writer(Trained):
         from regard.engine.native import TextStep
         from regard.generate.sample import sample
 
-        step = TextStep(self.model, torch.tensor([read], device=self.device))
+        step = TextStep(self.model, torch.tensor([read], device=self.device), self.generation.never)
         generator = torch.Generator().manual_seed(seed)
         for token in sample(step, step.logits, sampling, generator):
-            if token == self.tokenizer.end_id:
+            if token in self.generation.ends:
                 return
             yield token
 

@@ -35,7 +35,7 @@ def threads(request):
 
 def translate(model):
     with torch.inference_mode():
-        return translate_ids(model, [[5, 6, 7, END], [8, END]], [6, 6], END, Search(beams=2))
+        return translate_ids(model, [[5, 6, 7, END], [8, END]], [6, 6], [END], Search(beams=2))
 
 
 def make_model(width):

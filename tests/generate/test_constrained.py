@@ -37,7 +37,7 @@ def contains(ids, phrase) -> bool:
 )
 def test_every_phrase_is_said_and_scores_are_those_of_the_sequence(seed, phrases):
     step = Table(seed)
-    found = beam_with(step, torch.tensor([1]), END, 14, Search(6, 1.0, 3), phrases)
+    found = beam_with(step, torch.tensor([1]), [END], 14, Search(6, 1.0, 3), phrases)
     log_probs = step.logits.log_softmax(-1)
     for one in found:
         assert one.is_finished and all(contains(one.ids, phrase) for phrase in phrases)
@@ -52,12 +52,12 @@ def test_a_wide_beam_finds_the_best_of_all_sequences_with_a_token(seed, token):
     log_probs = step.logits.log_softmax(-1)
     every = [way for n in range(1, limit) for way in itertools.product(range(1, SIZE), repeat=n) if token in way]
     scores = {way: sum(float(log_probs[a, b]) for a, b in itertools.pairwise((1, *way, END))) for way in every}
-    found = beam_with(step, torch.tensor([1]), END, limit, Search(400, 0.0, 1), [[token]])
+    found = beam_with(step, torch.tensor([1]), [END], limit, Search(400, 0.0, 1), [[token]])
     assert found[0].score == pytest.approx(max(scores.values()), abs=1e-4)
 
 
 def test_a_phrase_for_which_there_is_no_room_is_the_nearest_miss():
-    found = beam_with(Table(1), torch.tensor([1]), END, 2, Search(4, 1.0, 2), [[1, 2, 3]])
+    found = beam_with(Table(1), torch.tensor([1]), [END], 2, Search(4, 1.0, 2), [[1, 2, 3]])
     assert len(found) == 1 and not found[0].is_finished and found[0].ids == [1, 2]
 
 

@@ -54,8 +54,8 @@ def some_table(seed: int, size: int = 6) -> torch.Tensor:
 @settings(max_examples=60)
 def test_a_beam_of_one_is_greedy(seed, limit):
     table, start = some_table(seed), torch.tensor([1, 2, 3])
-    one = beam(Remembering(table, 3), start, END, [limit] * 3, Search(beams=1))
-    best = greedy(Remembering(table, 3), start, END, [limit] * 3)
+    one = beam(Remembering(table, 3), start, [END], [limit] * 3, Search(beams=1))
+    best = greedy(Remembering(table, 3), start, [END], [limit] * 3)
     for found, wanted in zip(one, best, strict=True):
         assert found[0].ids == wanted.ids
         assert found[0].score == pytest.approx(wanted.score, abs=1e-4)
@@ -65,9 +65,9 @@ def test_a_beam_of_one_is_greedy(seed, limit):
 @settings(max_examples=40)
 def test_a_row_is_answered_alike_alone_and_among_others(seed):
     table, starts = some_table(seed), [1, 2, 3, 4]
-    together = beam(Remembering(table, 4), torch.tensor(starts), END, [9] * 4, Search(beams=3, n_best=3))
+    together = beam(Remembering(table, 4), torch.tensor(starts), [END], [9] * 4, Search(beams=3, n_best=3))
     for start, answers in zip(starts, together, strict=True):
-        alone = beam(Remembering(table, 1), torch.tensor([start]), END, [9], Search(beams=3, n_best=3))[0]
+        alone = beam(Remembering(table, 1), torch.tensor([start]), [END], [9], Search(beams=3, n_best=3))[0]
         assert [h.ids for h in alone] == [h.ids for h in answers]
 
 
@@ -84,7 +84,7 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(seed):
 
     every = [ids for n in range(limit) for ids in itertools.product(range(1, 4), repeat=n)]
     best = max(every, key=lambda ids: score(ids) / (len(ids) + 1))
-    answers = beam(Table(table), torch.tensor([1]), END, [limit], Search(beams=100, n_best=100))[0]
+    answers = beam(Table(table), torch.tensor([1]), [END], [limit], Search(beams=100, n_best=100))[0]
     finished = [h for h in answers if h.is_finished]
     found = finished[0]
     assert found.score == pytest.approx(score(found.ids), abs=1e-4)
@@ -96,7 +96,7 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(seed):
 @settings(max_examples=40)
 def test_answers_come_best_first_without_repeats(seed, width, penalty):
     search = Search(beams=width, length_penalty=penalty, n_best=width)
-    answers = beam(Table(some_table(seed)), torch.tensor([1]), END, [10], search)[0]
+    answers = beam(Table(some_table(seed)), torch.tensor([1]), [END], [10], search)[0]
     ranks = [h.rank(penalty) for h in answers]
     assert ranks == sorted(ranks, reverse=True)
     assert len({(*h.ids, h.is_finished) for h in answers}) == len(answers) <= width
@@ -105,7 +105,7 @@ def test_answers_come_best_first_without_repeats(seed, width, penalty):
 def test_limits_are_each_rows_own_and_being_cut_is_told():
     table = torch.full((3, 3), -5.0)
     table[:, 2] = 5.0  # never ends
-    answers = greedy(Table(table), torch.tensor([1, 1, 1]), END, [2, 5, 3])
+    answers = greedy(Table(table), torch.tensor([1, 1, 1]), [END], [2, 5, 3])
     assert [len(h.ids) for h in answers] == [2, 5, 3]
     assert not any(h.is_finished for h in answers)
 
@@ -114,7 +114,7 @@ def test_finished_rows_are_dropped():
     table = torch.full((4, 4), -9.0)
     table[1, 2] = table[2, END] = table[3, 3] = 9.0  # row 1 ends after one token, row 3 never
     step = Table(table)
-    greedy(step, torch.tensor([1, 3]), END, [6, 6])
+    greedy(step, torch.tensor([1, 3]), [END], [6, 6])
     assert step.calls == [2, 2, 1, 1, 1, 1]
 
 

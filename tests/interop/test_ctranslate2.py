@@ -11,10 +11,12 @@ from regard.engine.ctranslate2 import FastTranslator  # noqa: E402
 from regard.engine.native import NativeTranslator  # noqa: E402
 from regard.generate.settings import Search  # noqa: E402
 from regard.interop.ctranslate2 import can_write, describe_translator, describe_writer, save  # noqa: E402
+from regard.interop.generation import Generation  # noqa: E402
 from regard.interop.gpt2 import SHAPE as CLASSIC  # noqa: E402
 from regard.interop.llama import SHAPE as MODERN  # noqa: E402
 from regard.model.transformer import CausalLM  # noqa: E402
 
+TOLD = Generation(ends=(0,), start=49, never=(49,))
 PIECES = ["</s>", "<unk>", *(f"p{number}" for number in range(2, 49)), "<pad>"]
 
 
@@ -22,8 +24,8 @@ PIECES = ["</s>", "<unk>", *(f"p{number}" for number in range(2, 49)), "<pad>"]
 def both(network, tmp_path):
     """The same random translator in both engines, its alignment read from two heads that are not the first."""
     alignment = {"layer": 0, "heads": [2, 1]}
-    save(describe_translator(network.config, network.state_dict(), PIECES, "</s>", 64, alignment), tmp_path)
-    return FastTranslator(tmp_path, PIECES, 0, "float32", 64), NativeTranslator(network, 0, alignment)
+    save(describe_translator(network.config, network.state_dict(), PIECES, TOLD, 49, 64, alignment), tmp_path)
+    return FastTranslator(tmp_path, PIECES, [0], "float32", 64), NativeTranslator(network, [0], alignment)
 
 
 @pytest.mark.parametrize(("beams", "penalty"), [(1, 1.0), (2, 1.0), (4, 1.0), (4, 0.0), (5, 0.6)])
@@ -62,7 +64,7 @@ def test_a_writer_has_the_same_logits_in_both_engines(shape, activation, tmp_pat
     for parameter in model.parameters():  # norms and biases too: fresh ones hide what is left out
         torch.nn.init.normal_(parameter, std=0.2)
     assert can_write(config)
-    save(describe_writer(config, model.state_dict(), PIECES, "</s>"), tmp_path)
+    save(describe_writer(config, model.state_dict(), PIECES, Generation(ends=(0,))), tmp_path)
     ids = torch.randint(2, 49, (3, 24))
     engine = ctranslate2.Generator(str(tmp_path), intra_threads=1)
     theirs = engine.forward_batch([[PIECES[i] for i in row] for row in ids.tolist()])

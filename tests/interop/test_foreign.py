@@ -102,7 +102,8 @@ def test_a_foreign_writer_goes_on_as_generate_does(name, tmp_path, pairs):
     theirs = save(MODELS[name](), tmp_path, pairs)
     writer = regard.load(tmp_path)
     assert writer.engine == "torch" and not (tmp_path / "ctranslate2").exists()  # nothing is written into it
-    ids = [0, *writer.tokenizer.encode_part("The dog")]
+    ids = transformers.AutoTokenizer.from_pretrained(tmp_path)("The dog")["input_ids"]
+    assert writer.read("The dog") == ids and writer.read("") == [0]
     said = theirs.generate(torch.tensor([ids]), max_new_tokens=20, do_sample=False, pad_token_id=0)[0, len(ids) :]
     kept = [i for i in said.tolist() if i != 0] if 0 in said else said.tolist()
     assert writer("The dog", tokens=20, temperature=0) == writer.tokenizer.decode(kept)
@@ -129,7 +130,7 @@ def test_a_foreign_filler_and_encoder_are_used_as_ours(tmp_path, pairs):
         ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True"),
         ("gpt2", {"activation_function": "tanh"}, "activation_function='tanh'"),
         ("gpt2", {"architectures": ["GPT2ForSequenceClassification"]}, "'GPT2ForSequenceClassification'"),
-        ("gpt2", {"n_head": None}, "has no 'n_head'"),
+        ("gpt2", {"n_head": None}, "n_head=None, which is not a whole number"),
         ("gpt2", {"n_layer": 3}, "transformer.h.2.* missing"),
         ("llama", {"attention_bias": True}, "attention_bias=True"),
         ("llama", {"rope_parameters": {"rope_type": "linear", "rope_theta": 1e4}}, "rope_type='linear'"),

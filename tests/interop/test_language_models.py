@@ -84,12 +84,12 @@ def test_a_trained_writer_opens_with_its_tokenizer_and_says_the_same(writer_fold
     tokenizer = transformers.AutoTokenizer.from_pretrained(writer_folder)
     text = "The old dog sleeps.\n  I see <|endoftext|> it."
     ids = tokenizer(text, return_tensors="pt").input_ids
-    assert ids[0].tolist() == writer.tokenizer.encode_part(text)
-    assert tokenizer.decode(ids[0]) == text
+    assert ids[0].tolist() == writer.read(text) == [writer.tokenizer.end_id, *writer.tokenizer.encode_part(text)]
+    assert tokenizer.decode(ids[0], skip_special_tokens=True) == text
     ids = ids[:, :20]
     with torch.no_grad():
         assert torch.allclose(writer.model.logits(writer.model(ids)), theirs(input_ids=ids).logits, atol=1e-4)
-    start = torch.tensor([[writer.tokenizer.end_id, *writer.tokenizer.encode_part("The old")]])
+    start = tokenizer("The old", return_tensors="pt").input_ids
     said = theirs.generate(start, do_sample=False, max_new_tokens=12, pad_token_id=0)[0, start.shape[1] :].tolist()
     cut = said.index(writer.tokenizer.end_id) if writer.tokenizer.end_id in said else len(said)
     assert writer("The old", temperature=0, tokens=12) == writer.tokenizer.decode(said[:cut])

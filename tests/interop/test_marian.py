@@ -76,7 +76,7 @@ def test_greedy_says_the_same_on_random_weights(network, theirs):
     torch.manual_seed(1)
     rows = [[*torch.randint(1, 49, (n,)).tolist(), 0] for n in (3, 7, 5, 1, 9, 4)]
     limit = 20
-    ours = translate_ids(network, rows, [limit] * len(rows), end_id=0, search=Search())
+    ours = translate_ids(network, rows, [limit] * len(rows), ends=[0], search=Search())
     source, mask = padded(rows, 49)
     other = theirs.generate(input_ids=source, attention_mask=mask, num_beams=1, do_sample=False, max_new_tokens=limit)
     for mine, row in zip(ours, other.tolist(), strict=True):
