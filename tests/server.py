@@ -4,19 +4,34 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
 
+WITH_LIMITS = """
+import json, sys
+from regard.serve import limits
+made, fields = limits.Limits, json.loads(sys.argv.pop(1))
+limits.Limits = lambda: made(**fields)
+from regard.cli.commands import main
+main()
+"""
+
 
 class Running:
     """A server that runs, and how to ask it."""
 
-    def __init__(self, folders, *words):
-        command = [sys.executable, "-m", "regard", "serve", *map(str, folders), "--port", "0", "--log", *words]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"NO_COLOR": "1"})
+    def __init__(self, folders, *words, limits=None, files=None):
+        """limits: fields of Limits that differ; files: how many it may open."""
+        words = ["serve", *map(str, folders), "--port", "0", "--log", *words]
+        first = ["-c", WITH_LIMITS, json.dumps(limits or {})]
+        self.process = subprocess.Popen(
+            [sys.executable, *first, *words], stderr=subprocess.PIPE, text=True, env=os.environ | {"NO_COLOR": "1"},
+            preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))) if files else None,  # noqa: PLW1509
+        )  # fmt: skip
         self.said = []
         for line in self.process.stderr:
             self.said.append(line)

@@ -1,5 +1,10 @@
 """`regard serve`: models behind HTTP, on one's own machine."""
 
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -26,8 +31,35 @@ def serve_models(
     ] = False,
 ) -> None:
     """Serve models on a local page and as an API (LibreTranslate, OpenAI, our own)."""
+    with _ended_by_signals():
+        _serve(models, host, port, names or [], api_key, without_key, queue, verbose)
+
+
+GRACE = 5.0  # seconds for what is still computed, though nobody waits for it, to end by itself
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """While inside, SIGTERM and Ctrl-C end the process at once with 0: nothing was begun, or all is done."""
+    before = {number: signal.signal(number, lambda *_: _end()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end() -> None:
+    """Ends the process while threads compute in native code, which must not see the interpreter go."""
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _serve(
+    models: list[Path], host: str, port: int, names: list[str], api_key: str | None, without_key: bool,
+    queue: int | None, verbose: bool,
+) -> None:  # fmt: skip
     import logging
-    import sys
     from dataclasses import replace
 
     from regard.errors import ConfigError
@@ -53,4 +85,6 @@ def serve_models(
             say(f"{model.name}: {model.task}{pair}")
         say(f"http://{shown}:{real} (Ctrl-C stops)")
 
-    serve(gallery, host, port, names or [], api_key, ready)
+    serve(gallery, host, port, names, api_key, ready)
+    if not gallery.is_ready or not gallery.join(GRACE):
+        _end()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
+import math
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,20 +23,21 @@ from starlette.exceptions import HTTPException
 
 from regard import __version__
 from regard.errors import RegardError
-from regard.serve.guard import Guard, error_response
+from regard.serve.guard import Guard, error_response, log
 from regard.serve.libre import make_libre
 from regard.serve.limits import RequestError
+from regard.serve.listen import BACKLOG, listen, room_for_connections
 from regard.serve.metrics import Metrics
 from regard.serve.openai import make_openai
 from regard.serve.own import make_own
-from regard.serve.protocol import Protocol
+from regard.serve.protocol import Protocol, Room
 from regard.serve.served import Gallery
 
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 # FastAPI by itself tells of every request whomever OpenTelemetry is set up with, here or by the environment.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-AT_ONCE = 2000  # connections; more are refused by the server itself
+LONG_QUEUE = 1024  # connections that may wait in the system until they are taken
 SWITCH = 0.0005  # seconds that a lane's Python may go on while the loop waits to answer somebody; usually 0.005
 
 
@@ -118,9 +122,16 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Both ways to ask it to stop are answered alike."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._drain)
-        yield
+
+        def stop(*_: object) -> None:
+            loop.call_soon_threadsafe(self._drain)
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def _drain(self) -> None:
         self.force_exit = self.gallery.is_draining  # asked twice
@@ -135,27 +146,69 @@ def serve(
 
     names: what it is called elsewhere, beside its address.
     """
+    sockets, limits = listen(host, port), gallery.limits
     sys.setswitchinterval(SWITCH)
     app = make_app(gallery, LOOPBACK | {name.lower() for name in (host, *names)}, api_key)
+    Protocol.room = Room(room_for_connections(), limits.head_seconds, limits.body_seconds, limits.read_seconds)
     config = uvicorn.Config(
-        app, host=host, port=port, http=Protocol, log_level="warning", access_log=False, server_header=False,
-        proxy_headers=False, timeout_graceful_shutdown=int(gallery.limits.seconds) + 5, limit_concurrency=AT_ONCE,
+        app, http=Protocol, ws="none", log_level="error", access_log=False, server_header=False, proxy_headers=False,
+        timeout_graceful_shutdown=int(limits.seconds) + 5, backlog=BACKLOG,
     )  # fmt: skip
     server = Server(config)
     server.gallery = gallery
 
     async def run() -> None:
-        task = asyncio.create_task(server.serve())
-        while not server.started and not task.done():
-            await asyncio.sleep(0.02)
+        asyncio.get_running_loop().set_exception_handler(_tell_trouble())
+        serving = asyncio.ensure_future(server.serve(sockets))
+        loading = _in_thread(gallery.load)
         try:
-            if server.started:
-                await asyncio.to_thread(gallery.load)
+            await asyncio.wait({serving, loading}, return_when=asyncio.FIRST_COMPLETED)
+            if loading.done() and loading.exception() is None and not gallery.is_draining:
                 gc.freeze()  # what was loaded stays: looking through it for garbage would hold everybody up
-                if not gallery.is_draining:  # who was told to stop meanwhile listens no longer
-                    ready(server.servers[0].sockets[0].getsockname()[1])
+                for one in sockets:
+                    one.listen(LONG_QUEUE)  # uvicorn's backlog is also how many it takes at a time
+                ready(sockets[0].getsockname()[1])
         finally:
-            server.should_exit = server.should_exit or not gallery.is_ready
-            await task
+            server.should_exit = server.should_exit or (loading.done() and not gallery.is_ready)
+            await serving
+        if loading.done():
+            loading.result()
 
     asyncio.run(run())
+
+
+def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
+    """Begins to work in a thread that nobody has to wait for."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def tell(problem: BaseException | None) -> None:
+        if not done.done():
+            done.set_result(None) if problem is None else done.set_exception(problem)
+
+    def run() -> None:
+        problem: BaseException | None = None
+        try:
+            work()
+        except BaseException as trouble:
+            problem = trouble
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(tell, problem)
+
+    threading.Thread(target=run, daemon=True, name="loading").start()
+    return done
+
+
+def _tell_trouble() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """For the loop: asyncio tells of every connection that it cannot take; once in a while is enough."""
+    last = -math.inf
+
+    def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        nonlocal last
+        if not str(context.get("message", "")).startswith("socket.accept()"):
+            loop.default_exception_handler(context)
+        elif loop.time() - last > 60:
+            last = loop.time()
+            log.error(json.dumps({"problem": "no more connections can be taken: too many open files"}))
+
+    return tell

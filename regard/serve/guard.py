@@ -42,6 +42,7 @@ class Guard:
     def __init__(self, app: ASGIApp, gallery: Gallery, metrics: Metrics, hosts: set[str], api_key: str | None) -> None:
         self._app, self._gallery, self._metrics, self._hosts, self._key = app, gallery, metrics, hosts, api_key
         self._is_everywhere = bool(EVERYWHERE & hosts)
+        self._held = 0  # bytes of bodies that are not whole yet
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -109,21 +110,28 @@ class Guard:
         if told.isdigit() and int(told) > most:
             raise RequestError(413, f"the request is larger than {most} bytes")
         body, is_more = bytearray(), True
-        while is_more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return None
-            body += message.get("body", b"")
-            if len(body) > most:
-                raise RequestError(413, f"the request is larger than {most} bytes")
-            is_more = message.get("more_body", False)
-        return bytes(body)
+        try:
+            while is_more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                part = message.get("body", b"")
+                body += part
+                self._held += len(part)
+                if len(body) > most:
+                    raise RequestError(413, f"the request is larger than {most} bytes")
+                is_more = message.get("more_body", False)
+                if is_more and self._held > self._gallery.limits.held_bytes:
+                    raise RequestError(503, "too many large requests are on their way; try again later", 1.0)
+            return bytes(body)
+        finally:
+            self._held -= len(body)
 
     def _check_key(self, scope: Scope, headers: Headers, body: bytes) -> None:
         if self._key is None or scope["path"] in OPEN or scope["path"].startswith("/page/"):
             return
         bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
-        given = bearer or headers.get("x-api-key", "") or _key_in(body)
+        given = bearer or headers.get("x-api-key", "") or (_key_in(body) if b"api_key" in body else "")
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self._key.encode()):
             raise RequestError(401, "a key is needed: Authorization: Bearer …, X-Api-Key, or api_key in the request")
 

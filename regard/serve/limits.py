@@ -21,6 +21,10 @@ class Limits:
     """Every number a request can multiply its work by has an upper bound."""
 
     body_bytes: int = 2 * 2**20
+    held_bytes: int = 64 * 2**20  # of bodies that are still coming, of all requests
+    head_seconds: float = 10.0  # for the head of a request to come
+    body_seconds: float = 30.0  # for its body
+    read_seconds: float = 60.0  # for its answer to be read
     texts: int = 256  # in a request
     lines: int = 4096  # of all of them
     letters: int = 20_000  # of a text, or of all texts together times ten

@@ -8,6 +8,7 @@ import math
 import secrets
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -108,7 +109,8 @@ async def _stream(model: Served, prompt: str, options: dict[str, Any], about: di
     is_read = True
 
     def push(piece: str) -> bool:
-        loop.call_soon_threadsafe(pieces.put_nowait, piece)
+        with suppress(RuntimeError):  # the loop is closed: nobody reads any more
+            loop.call_soon_threadsafe(pieces.put_nowait, piece)
         return is_read
 
     task = asyncio.create_task(model.stream(prompt, options, push))

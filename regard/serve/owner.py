@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,7 +107,8 @@ class Owner:
                 if not done.done():
                     done.set_exception(work.problem) if work.problem else done.set_result(work.results)
 
-            loop.call_soon_threadsafe(tell)
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(tell)
 
         work = self._admit(items, sizes, options, cost, answered)
         if work is None:
@@ -163,6 +165,13 @@ class Owner:
         with self._lock:
             self._is_closed = True
             self._wake_all()
+
+    def join(self, seconds: float) -> bool:
+        """After `close`: waits for the lanes to end, for so long at most; whether they have."""
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _forget(self, work: Work) -> None:
         """Frees the room of what was not begun."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -153,6 +154,8 @@ class Gallery:
     def load(self) -> None:
         """Opens all models."""
         for name, folder in self.folders.items():
+            if self.is_draining:
+                return
             if (folder / ABOUT).exists() or name not in self.runs:  # a training without a model yet is only watched
                 self.models[name] = Served(name, folder, self.limits)
         self.is_ready = True
@@ -200,8 +203,13 @@ class Gallery:
     def close(self) -> None:
         """No more is taken."""
         self.is_draining = True
-        for model in self.models.values():
+        for model in list(self.models.values()):
             model.owner.close()
+
+    def join(self, seconds: float) -> bool:
+        """Waits until no model computes any more, for so long at most; whether that is so."""
+        end = time.monotonic() + seconds
+        return all(model.owner.join(end - time.monotonic()) for model in list(self.models.values()))
 
 
 def fit(model: Served, text: str) -> float:

@@ -1,0 +1,128 @@
+"""Clients that take their time: each has a limit, and all together leave room for others."""
+
+import json
+import socket
+import time
+
+import pytest
+from server import Running, wait_until
+
+HEAD = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+CANARY = {"q": "The old dog sleeps.", "source": "en", "target": "fr"}
+
+
+@pytest.fixture(scope="module")
+def hasty(folders):
+    """A server that does not wait for long."""
+    server = Running(folders[:1], limits={"head_seconds": 1.0, "body_seconds": 1.0, "read_seconds": 1.0})
+    yield server
+    assert server.stop() == 0
+
+
+def trickle(server, start, piece):
+    """What a client is answered that goes on with a piece at a time until it is cut off."""
+    answered = b""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall(start)
+        connection.settimeout(0.1)
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            try:
+                connection.sendall(piece)
+                if not (part := connection.recv(4096)):
+                    return answered
+                answered += part
+            except TimeoutError:
+                continue
+            except OSError:
+                return answered
+    raise AssertionError("it was never cut off")
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [
+        (b"", b""),
+        (b"GET /hea", b""),
+        (HEAD + b"x: ", b"x"),
+        (HEAD, b"x: y\r\n"),
+        (HEAD + b"Content-Length: 1000\r\n\r\n{", b" "),
+        (HEAD + b"Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n", b""),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n{\r\n"),
+        (HEAD + b"Connection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 5\r\n\r\n", b""),
+        (HEAD + b"Content-Length: 99999999\r\n\r\n", b"{"),
+    ],
+    ids=["nothing", "half a path", "a header", "headers", "a body", "expect", "chunks", "upgrade", "refused body"],
+)
+def test_who_does_not_come_to_an_end_is_cut_off(hasty, start, piece):
+    answered = trickle(hasty, start, piece)
+    assert not answered or any(b" %d " % status in answered for status in (400, 408, 413))
+    assert hasty.ask("/translate", CANARY)[0] == 200
+
+
+def test_blank_lines_do_not_keep_an_idle_connection_open(hasty):
+    trickle(hasty, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"\r\n")
+
+
+def test_who_does_not_read_the_answers_is_cut_off(hasty):
+    ask = b"GET /page/look.css HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", hasty.port))
+        connection.settimeout(0.2)
+        end = time.monotonic() + 60
+
+        def is_cut():
+            try:
+                connection.sendall(ask * 4)
+            except TimeoutError:
+                return False
+            except OSError:
+                return True
+            return False
+
+        assert wait_until(is_cut, 60) and time.monotonic() < end
+    assert hasty.ask("/translate", CANARY)[0] == 200
+
+
+def test_a_request_within_its_time_may_come_in_pieces_after_a_rest(hasty):
+    body = json.dumps(CANARY).encode()
+    ask = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    with socket.create_connection(("127.0.0.1", hasty.port), timeout=20) as connection:
+        for _ in range(2):
+            for start in range(0, len(ask), 60):
+                connection.sendall(ask[start : start + 60])
+                time.sleep(0.05)
+            assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+            time.sleep(1.5)  # longer than a head may take; it waits for the next one as long as for any
+
+
+def test_half_heads_leave_room_for_others_and_do_not_fill_the_log(folders):
+    server = Running(folders[:1], files=400)
+    clients = []
+    try:
+        for number in range(600):
+            clients.append(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+            clients[-1].sendall(b"POST /translate HTTP/1.1\r\nHo")
+            if number % 100 == 99:
+                assert server.ask("/translate", CANARY)[0] == 200
+        assert len(server.said) < 50
+    finally:
+        for client in clients:
+            client.close()
+        assert server.stop() == 0
+    assert "Traceback" not in "".join(server.said)
+
+
+def test_who_goes_away_with_requests_behind_one_another_is_not_computed_further(folders):
+    server = Running(folders[1:2])
+    try:
+        body = json.dumps({"model": "tales", "prompt": "The", "max_tokens": 2000, "n": 8}).encode()
+        ask = b"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        queued = lambda: 'queued_tokens{model="tales"} 0' not in server.ask("/metrics")[1]  # noqa: E731
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(ask * 3)
+            assert wait_until(queued)
+        assert wait_until(lambda: not queued(), 30)
+    finally:
+        assert server.stop() == 0
