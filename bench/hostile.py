@@ -2,9 +2,10 @@
 hang or swell?
 
 - mutations: each trial copies a model's folder, changes one file of it (cut, flipped, swapped with another, filled with
-  noise, emptied, crafted, gone), and opens and uses it in a process of its own; if the file belongs to the run, the
-  training goes on too. Claim: an error of ours that names a file, or something that works (by a fall-back, or because
-  nothing that counts was changed); never a crash, more than 5 s, or 64 MB above doing the same with the intact folder.
+  noise, emptied, crafted, gone), makes the hashes right again every other time, and opens and uses it in a process of
+  its own; if the file belongs to the run, the training goes on too. Claim: an error of ours that names a file, or
+  something that works (by a fall-back, or because nothing that counts was changed); never a crash, more than 5 s, or
+  64 MB above doing the same with the intact folder.
 - corpora: files of text that are damaged in every way we could think of, trained on and looked over by the doctor.
 """
 
@@ -19,6 +20,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ from malformed import malform
 from measure import arguments, report
 
 from regard.errors import RegardError
+from regard.files import hash_file
+from regard.install import ABOUT, SEAL, WEIGHTS
 from regard.text.corpus import PairFiles
 from regard.text.doctor import check_pairs, check_text
 
@@ -191,7 +195,18 @@ def mutate(trial: Path, part: str, chance: random.Random) -> str:
             new.write_bytes(craft(chance))
         case "gone":
             pass
+    if chance.random() < 0.5:
+        reseal(trial)
     return f"{how} {new.relative_to(trial)}"
+
+
+def reseal(folder: Path) -> None:
+    """Makes the hashes in a regard.json those of the files, as whoever crafts a folder would."""
+    with suppress(OSError, ValueError, RecursionError, AttributeError):
+        about = json.loads((folder / ABOUT).read_bytes())
+        about[SEAL] = {name: hash_file(folder / name) for name in about.get(SEAL, {}) if (folder / name).is_file()}
+        about["weights_sha256"] = hash_file(folder / WEIGHTS)
+        (folder / ABOUT).write_text(json.dumps(about))
 
 
 def craft(chance: random.Random) -> bytes:

@@ -1,6 +1,6 @@
 """Files that are written whole or not at all, and survive a crash right after; and files that are files, not pipes.
 
-Knows nothing of what is in them.
+Folders that we made carry a mark, and only in those is anything removed. Knows nothing of what is in them.
 """
 
 import errno
@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable
@@ -17,7 +18,10 @@ from pathlib import Path
 from typing import Any
 
 UNFINISHED = ".unfinished"  # suffix of a file that is being written
+LEFT_OVER = re.compile(rf"\..+\.[0-9a-f]{{8}}{re.escape(UNFINISHED)}")
+MARK = ".regard"  # a file in every folder that we made for ourselves
 KINDS = {
+    stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
@@ -46,7 +50,7 @@ def read_regular(path: Path, most: int) -> bytes:
         size = os.fstat(file.fileno()).st_size
         if size > most:
             raise OSError(errno.EFBIG, f"it has {size} bytes, and such a file has at most {most}", str(path))
-        return file.read(most)
+        return file.read(size)
 
 
 def parse_json(content: bytes | str) -> Any:
@@ -83,7 +87,7 @@ def write_whole(path: Path, content: bytes | str | Callable[[Path], None]) -> No
     A link of that name is replaced, never followed, and so is one that lies where the new content is written first.
     Content may also be a function that writes the file it is given.
     """
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
+    unfinished = unfinished_name(path)
     try:
         handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # never what was there before
         with os.fdopen(handle, "wb") as file:
@@ -102,6 +106,67 @@ def write_whole(path: Path, content: bytes | str | Callable[[Path], None]) -> No
             raise OSError(str(problem)) from None
         raise
     sync(path.parent)
+
+
+def unfinished_name(path: Path) -> Path:
+    """Where a file is written before it takes its place: a name that nobody can have prepared."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
+
+
+def append_line(path: Path, line: str) -> None:
+    """Adds a line to a regular file, made if it is not there; a link or a special file is an OSError."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    refuse_other_kind(path, stat.S_IFREG)
+    handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+    with os.fdopen(handle, "wb") as file:
+        file.write(line.encode() + b"\n")
+
+
+def refuse_other_kind(path: Path, kind: int) -> bool:
+    """Whether something is there; if it is not of this kind (a link never is), that is an OSError."""
+    try:
+        found = stat.S_IFMT(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+    if found != kind:
+        rule = "regular files" if kind == stat.S_IFREG else "folders"
+        what = KINDS.get(found, "a special file" if found != stat.S_IFREG else "a file")
+        raise OSError(errno.EINVAL, f"it is {what}, and only {rule} are written here: move it away", str(path))
+    return True
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether we made this folder for ourselves; what a link leads to is never ours."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return stat.S_ISDIR(folder.lstat().st_mode) and stat.S_ISREG((folder / MARK).lstat().st_mode)
+    return False
+
+
+def make_own(folder: Path) -> None:
+    """Makes a folder of our own, or takes one that is ours or empty; a link or a folder of others is an OSError."""
+    if refuse_other_kind(folder, stat.S_IFDIR) and not is_marked(folder) and any(folder.iterdir()):
+        raise OSError(errno.EEXIST, "it holds files that were not made here: move it away", str(folder))
+    folder.mkdir(exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(folder / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+
+
+def remove_own(folder: Path) -> None:
+    """Removes a folder of our own, the mark last; folders inside are none of ours, and stay with it."""
+    for path in folder.iterdir():
+        if path.name != MARK and not stat.S_ISDIR(path.lstat().st_mode):
+            path.unlink()
+    if [path.name for path in folder.iterdir()] == [MARK]:
+        (folder / MARK).unlink()
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def remove_left_over(folder: Path) -> None:
+    """Removes files that were being written when a process was killed; only for whoever alone writes there."""
+    for path in folder.iterdir():
+        if LEFT_OVER.fullmatch(path.name) and stat.S_ISREG(path.lstat().st_mode):
+            path.unlink()
 
 
 def sync(path: Path) -> None:

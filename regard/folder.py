@@ -1,53 +1,45 @@
-"""A trained model is a folder in Hugging Face layout: written whole or not at all, checked when read.
+"""A trained model is a folder in Hugging Face layout, checked when it is read. How it is written is in `install.py`."""
 
-All files are first written into `.new`, which is then renamed to `.ready`: from that moment the new model counts.
-Only then do its files take their places one by one; a reader that finds `.ready` reads there. So a crash at any
-moment leaves a folder with one whole model, the old or the new.
-"""
-
+import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from regard.errors import FolderError
-from regard.files import hash_file, sync, write_whole
+from regard.files import MARK, hash_file, open_regular, read_regular
+from regard.install import ABOUT, CARD, MOST_JSON_BYTES, SEAL, WEIGHTS, Content, place_of, seal_of, write_model
 from regard.interop import foreign
 
-Content = bytes | str | Callable[[Path], None]
+__all__ = [
+    "ABOUT",
+    "CONFIG",
+    "RUN",
+    "TOKENIZER",
+    "TRIES",
+    "WEIGHTS",
+    "Content",
+    "ModelFolder",
+    "refuse_existing",
+    "write_model",
+]
+Stamp = tuple[int, int, int]
 
-NEW, READY, OLD = ".new", ".ready", ".old"
-WEIGHTS, TOKENIZER, CONFIG, ABOUT = "model.safetensors", "tokenizer.json", "config.json", "regard.json"
+TOKENIZER, CONFIG = "tokenizer.json", "config.json"
 RUN = "run"  # training state; may be deleted
-MOST_JSON_BYTES = 64 * 2**20  # a larger file is not one of ours
-
-
-def write_model(folder: Path, about: dict[str, Any], contents: dict[str, Content]) -> None:
-    """Makes `folder` hold this model; `about` goes to regard.json, with the hash of the weights."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _install(folder)  # what an earlier crash left to do
-        new = folder / NEW
-        _remove(new)
-        new.mkdir()
-        for name, content in contents.items():
-            write_whole(new / name, content)
-        sealed = about | {"weights_sha256": hash_file(new / WEIGHTS)}
-        write_whole(new / ABOUT, json.dumps(sealed, indent=2, ensure_ascii=False) + "\n")
-        new.rename(folder / READY)
-        sync(folder)
-        _install(folder)
-    except OSError as problem:
-        raise FolderError(
-            f"{folder} cannot be written: {problem.strerror or problem}; what was there is as it was"
-        ) from None
+MOST_BYTES = 2**40  # of weights
+TRIES = 10  # to open a model that is being replaced
+OF_A_MODEL = {".json", ".safetensors", ".txt", ".spm"}  # endings of files that a folder of Hugging Face's is read from
 
 
 class ModelFolder:
-    """A folder that holds a whole model; opening it checks that it does."""
+    """A folder that holds a whole model; opening it checks that it does.
+
+    What is read through it belongs to the model that was there when it was opened, or is an error. Whoever reads its
+    files by their paths asks `refuse_changed` afterwards.
+    """
 
     def __init__(self, folder: Path) -> None:
         if not folder.exists():
@@ -55,31 +47,68 @@ class ModelFolder:
         if not folder.is_dir():
             raise FolderError(f"{folder} is a file; a model is a folder" + _about_pickles(folder))
         self.folder = folder
-        self.path = folder / READY if (folder / READY).is_dir() else folder
-        if not (self.path / ABOUT).is_file() and not (self.path / CONFIG).is_file():
-            raise FolderError(f"{folder} has no {ABOUT}: {_what_is_there(folder)}")
-        self.config = self.json(CONFIG)
-        self.is_foreign = not (self.path / ABOUT).is_file()
-        self.about = foreign.describe(folder, self.config) if self.is_foreign else self.json(ABOUT)
+        for left in reversed(range(TRIES)):
+            self.path = place_of(folder)
+            self.is_foreign = self.path == folder and not (folder / ABOUT).exists()
+            self._stamps = self._stamp(self.path)
+            self._hashes: dict[str, str] = {}
+            try:
+                self.about, self.config = self._read()
+                break
+            except FolderError:
+                if not left or not self.has_changed():
+                    raise
+
+    def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """regard.json and config.json; of the other files but the weights, whether they belong to them."""
+        if self.is_foreign:
+            if not (self.path / CONFIG).exists():
+                raise FolderError(f"{self.folder} has no {ABOUT}: {_what_is_there(self.folder)}")
+            config = self.json(CONFIG)
+            return foreign.describe(self.folder, config), config
+        about = self.json(ABOUT)
+        self._hashes = seal_of(about) | {WEIGHTS: str(about.get("weights_sha256"))}
+        for name in self._hashes.keys() - {CARD, WEIGHTS}:
+            self._refuse_other(self.file(name), hash_file)
+        return about, self.json(CONFIG)
 
     def json(self, name: str) -> dict[str, Any]:
         """The object in a JSON file of the folder."""
-        path = self.file(name)
         try:
-            if path.stat().st_size > MOST_JSON_BYTES:
-                raise FolderError(f"{path} is larger than any file of this kind; it is not one of ours")
-            content = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError) as problem:
-            raise FolderError(f"{path} is not a JSON file we can read: {problem}") from None
+            content = json.loads(self.read(name))
+        except (ValueError, RecursionError) as problem:
+            raise FolderError(f"{self.path / name} is not a JSON file we can read: {problem}") from None
         if not isinstance(content, dict):
-            raise FolderError(f"{path} is not a JSON object; it was changed or damaged")
+            raise FolderError(f"{self.path / name} is not a JSON object; it was changed or damaged")
+        return content
+
+    def has(self, name: str) -> bool:
+        """Whether the model has such a file; one that somebody put there, or an older model left, is none of it."""
+        return name in self._hashes if SEAL in self.about else (self.path / name).is_file()
+
+    def read(self, name: str, most: int = MOST_JSON_BYTES) -> bytes:
+        """The bytes of a file that must be there, of at most so many."""
+        path = self.file(name)
+        content = b""
+
+        def read_and_hash(path: Path) -> str:
+            nonlocal content
+            content = read_regular(path, most)
+            return hashlib.sha256(content).hexdigest()
+
+        self._refuse_other(path, read_and_hash)
         return content
 
     def file(self, name: str) -> Path:
         """The path of a file that must be there."""
         path = self.path / name
-        if not path.is_file():
-            raise FolderError(f"{self.folder} has no {name}; the folder is not whole, copy or train it again")
+        try:
+            open_regular(path).close()
+        except FileNotFoundError:
+            self.refuse_changed()
+            raise FolderError(f"{self.folder} has no {name}; the folder is not whole, copy or train it again") from None
+        except OSError as problem:
+            raise FolderError(f"{path} cannot be read: {problem.strerror or problem}") from None
         return path
 
     def weights(self) -> list[Path]:
@@ -87,11 +116,39 @@ class ModelFolder:
         if self.is_foreign:
             return self._foreign_weights()
         path = self.file(WEIGHTS)
-        if hash_file(path) != self.about.get("weights_sha256"):
-            raise FolderError(
-                f"{path} is not the file {ABOUT} tells of (its SHA-256 differs); it was changed or damaged"
-            )
+        self._refuse_other(path, hash_file)
         return [path]
+
+    def has_changed(self) -> bool:
+        """Whether the model that was opened is no longer where it was."""
+        return self._stamp(place_of(self.folder)) != self._stamps
+
+    def refuse_changed(self) -> None:
+        """What was read until now belongs together, or this is an error."""
+        if self.has_changed():
+            raise FolderError(f"{self.folder} no longer holds the model that was opened; open it again")
+
+    def _refuse_other(self, path: Path, to_hash: Callable[[Path], str]) -> None:
+        """A file must be the one regard.json tells of; where that tells nothing, the folder must not have changed."""
+        try:
+            found = to_hash(path)
+        except OSError as problem:
+            self.refuse_changed()
+            raise FolderError(f"{path} cannot be read: {problem.strerror or problem}") from None
+        if path.name not in self._hashes:
+            self.refuse_changed()
+        elif found != self._hashes[path.name]:
+            self.refuse_changed()
+            raise FolderError(f"{path} is not the file {ABOUT} tells of (its SHA-256 differs); it was changed or "
+                              f"damaged, copy or train it again")  # fmt: skip
+
+    def _stamp(self, place: Path) -> dict[Path, Stamp | None]:
+        """What changes with every model that is written: regard.json; of others' folders, all that is read."""
+        if not self.is_foreign:
+            return {place: _stamp_of(place / ABOUT)}
+        with suppress(OSError):
+            return {path: _stamp_of(path) for path in place.iterdir() if path.suffix in OF_A_MODEL}
+        return {}
 
     def _foreign_weights(self) -> list[Path]:
         if not (self.path / foreign.INDEX).is_file():
@@ -103,38 +160,28 @@ class ModelFolder:
 
     def copy_to(self, other: Path) -> None:
         """A copy without the training state; it must not exist yet."""
-        if other.exists():
-            raise FolderError(f"{other} exists already; save to a new folder")
+        refuse_existing(other, "save")
         place = self.path.resolve()  # what a link leads to elsewhere is nobody's to give away
-        there = [path for path in self.path.iterdir() if path.is_file() and path.resolve().parent == place]
-        names = [path.name for path in there if path.name != ABOUT]
-        contents: dict[str, Content] = {name: (self.path / name).read_bytes() for name in names}
-        write_model(other, self.about, contents)
+        with suppress(OSError):
+            there = [path for path in self.path.iterdir() if path.is_file() and path.resolve().parent == place]
+        self.refuse_changed()
+        names = [path.name for path in there if path.name not in {ABOUT, MARK}]
+        write_model(other, self.about, {name: self.read(name, MOST_BYTES) for name in names})
 
 
-def _install(folder: Path) -> None:
-    """Moves a model that is ready to where other programs look for it."""
-    ready = folder / READY
-    if not ready.is_dir():
-        return
-    for path in sorted(ready.iterdir()):
-        place, beside = folder / path.name, folder / f".{path.name}"
-        beside.unlink(missing_ok=True)
-        try:
-            os.link(path, beside)
-        except OSError:  # a file system without links
-            shutil.copyfile(path, beside)
-            sync(beside)
-        beside.replace(place)
-    sync(folder)
-    _remove(folder / OLD)
-    ready.rename(folder / OLD)
-    _remove(folder / OLD)
+def refuse_existing(folder: Path, verb: str) -> None:
+    """A new folder is wanted; a link that leads nowhere is something, too."""
+    if os.path.lexists(folder):
+        raise FolderError(f"{folder} exists already; {verb} to a new folder")
 
 
-def _remove(folder: Path) -> None:
-    with suppress(FileNotFoundError):
-        shutil.rmtree(folder)
+def _stamp_of(path: Path) -> Stamp | None:
+    """Tells a file from any that takes its place."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _about_pickles(path: Path) -> str:

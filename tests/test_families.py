@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +15,10 @@ from regard.files import hash_file
 from regard.tasks import TASKS
 from regard.tasks.task import no_probes
 from regard.trainer.loop import Progress
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
+
+from hostile import reseal
 
 STEPS = 44
 
@@ -67,6 +73,7 @@ def test_a_description_of_another_model_is_refused(task, request, tmp_path):
         shutil.rmtree(tmp_path / "m", ignore_errors=True)
         shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
         (tmp_path / "m" / "config.json").write_text(content)
+        reseal(tmp_path / "m")
         with pytest.raises(regard.FolderError):
             regard.load(tmp_path / "m")
 

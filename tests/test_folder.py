@@ -3,6 +3,9 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -12,6 +15,10 @@ from regard.folder import ModelFolder, write_model
 
 def contents(mark):
     return {"model.safetensors": f"weights {mark}", "config.json": json.dumps({"mark": mark}), "tokenizer.json": mark}
+
+
+def names(path):
+    return sorted(entry.name for entry in path.iterdir())
 
 
 def marks(path):
@@ -57,6 +64,170 @@ def test_a_crash_at_any_moment_leaves_one_whole_model(tmp_path, monkeypatch):
         if finished:
             break
     assert finished and survived == {"old", "new"}
+
+
+REWRITE = """
+import json, sys, time
+from pathlib import Path
+from regard.folder import write_model
+place, pause = Path(sys.argv[1]), float(sys.argv[2])
+contents = lambda mark: {"model.safetensors": f"weights {mark}", "config.json": json.dumps({"mark": mark}),
+                         "tokenizer.json": mark} | ({"shortlist.txt": mark} if mark == "old" else {})
+while True:
+    for mark in ("old", "new"):
+        write_model(place, {"mark": mark}, contents(mark))
+        print(mark, flush=True)
+        time.sleep(pause)
+"""
+
+
+@pytest.fixture
+def rewritten(tmp_path):
+    """A folder into which another process writes two models in turn, as fast as it can or with a pause."""
+    running = []
+
+    def begin(pause):
+        command = [sys.executable, "-c", REWRITE, tmp_path / "m", str(pause)]
+        with (tmp_path / "log").open("wb") as log:
+            running.append(subprocess.Popen(command, stdout=log))
+        while not (tmp_path / "log").stat().st_size:
+            assert running[0].poll() is None
+            time.sleep(0.01)
+        return tmp_path / "m"
+
+    yield begin
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("pause", [0, 0.003])
+def test_a_reader_never_sees_a_mixture_of_two_models(rewritten, pause):
+    path = rewritten(pause)
+    whole, seen = 0, set()
+    for _ in range(400):
+        try:
+            folder = ModelFolder(path)
+        except regard.FolderError as problem:
+            assert "no longer holds the model" in str(problem)
+            continue
+        try:
+            found = [folder.config["mark"], folder.about["mark"], folder.read("tokenizer.json").decode()]
+            found += [folder.weights()[0].read_text().removeprefix("weights ")]
+            found += [folder.read("shortlist.txt").decode()] if folder.has("shortlist.txt") else []
+            folder.refuse_changed()
+        except (regard.FolderError, OSError) as problem:
+            assert "damaged" not in str(problem) and folder.has_changed()
+            continue
+        assert len(set(found)) == 1 and len(found) == (5 if found[0] == "old" else 4), found
+        whole += 1
+        seen |= set(found)
+    assert whole and seen == {"old", "new"}
+
+
+def test_what_is_read_after_the_folder_was_written_again_is_an_error(tmp_path):
+    write_model(tmp_path / "m", {"mark": "old"}, contents("old"))
+    opened = ModelFolder(tmp_path / "m")
+    assert opened.read("tokenizer.json") == b"old" and not opened.has_changed()
+    write_model(tmp_path / "m", {"mark": "new"}, contents("new"))
+    for read in (lambda: opened.read("tokenizer.json"), opened.weights, opened.refuse_changed):
+        with pytest.raises(regard.FolderError, match="no longer holds the model that was opened; open it again"):
+            read()
+    shutil.rmtree(tmp_path / "m")
+    with pytest.raises(regard.FolderError, match="no longer holds"):
+        opened.read("tokenizer.json")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "lexicon.safetensors"])
+def test_a_file_of_another_model_is_noticed(folder, tmp_path, name):
+    """As when a folder is copied while a training writes into it."""
+    shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
+    (tmp_path / "m" / name).write_bytes((folder / name).read_bytes() + b" ")
+    with pytest.raises(regard.FolderError, match=rf"{name} is not the file regard\.json tells of"):
+        regard.load(tmp_path / "m")
+
+
+def test_a_model_of_0_1_without_hashes_still_opens_and_is_written_again(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
+    about = json.loads((folder / "regard.json").read_text())
+    (tmp_path / "m" / "regard.json").write_text(json.dumps({k: v for k, v in about.items() if k != "files_sha256"}))
+    assert regard.load(tmp_path / "m")("The dog sleeps.") == regard.load(folder)("The dog sleeps.")
+    write_model(tmp_path / "m", {"mark": "new"}, contents("new") | {"README.md": "new"})
+    assert marks(tmp_path / "m") == {"new"} and (tmp_path / "m" / "README.md").read_text() == "new"
+
+
+def test_files_of_the_model_before_go_and_those_of_the_user_stay(tmp_path):
+    write_model(tmp_path, {"mark": "old"}, contents("old") | {"README.md": "ours", "shortlist.txt": "old", "x": "old"})
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / ".config.json").write_text("mine")
+    (tmp_path / "x").write_text("changed by hand")
+    write_model(tmp_path, {"mark": "new"}, contents("new") | {"README.md": "newer"})
+    assert names(tmp_path) == sorted([*contents(""), "regard.json", "README.md", ".config.json", "notes.txt", "x"])
+    assert (tmp_path / "README.md").read_text() == "newer"
+    (tmp_path / "README.md").write_text("my own words")
+    for mark in ("third", "fourth"):
+        write_model(tmp_path, {"mark": mark}, contents(mark) | {"README.md": "newest"})
+        assert (tmp_path / "README.md").read_text() == "my own words" and marks(tmp_path) == {mark}
+
+
+@pytest.mark.parametrize("name", ["config.json", "regard.json", "tokenizer.json"])
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_file_that_is_not_ours_is_not_replaced(tmp_path, name, is_link):
+    (tmp_path / "other").write_text("mine")
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / name).symlink_to("../other") if is_link else (tmp_path / "m" / name).write_text("mine")
+    with pytest.raises(regard.FolderError, match=rf"{name} .*was not made by regard: move it away"):
+        write_model(tmp_path / "m", {"mark": "new"}, contents("new"))
+    assert names(tmp_path / "m") == [name] and (tmp_path / "m" / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", [".new", ".ready"])
+@pytest.mark.parametrize("kind", ["folder", "link", "file", "pipe"])
+def test_where_a_model_is_prepared_nothing_of_others_is_touched(tmp_path, name, kind):
+    write_model(tmp_path / "m", {"mark": "old"}, contents("old"))
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "regard.json").write_text("mine")
+    place = tmp_path / "m" / name
+    match kind:
+        case "folder":
+            shutil.copytree(tmp_path / "theirs", place)
+        case "link":
+            place.symlink_to(tmp_path / "theirs")
+        case "file":
+            place.write_text("mine")
+        case "pipe":
+            os.mkfifo(place)
+    before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*"))
+    with pytest.raises(regard.FolderError, match=rf"{name} cannot be written: it .*: move it away"):
+        write_model(tmp_path / "m", {"mark": "new"}, contents("new"))
+    assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*")) == before
+    assert (tmp_path / "theirs" / "regard.json").read_text() == "mine"
+
+
+def test_what_a_killed_process_was_writing_is_removed_by_the_next(tmp_path):
+    write_model(tmp_path, {"mark": "old"}, contents("old"))
+    (tmp_path / ".config.json.0123abcd.unfinished").write_text("half")
+    (tmp_path / "chapter.unfinished").write_text("mine")
+    write_model(tmp_path, {"mark": "new"}, contents("new"))
+    assert names(tmp_path) == sorted([*contents(""), "regard.json", "chapter.unfinished"])
+
+
+@pytest.mark.parametrize("name", ["config.json", "regard.json", "tokenizer.json", "model.safetensors"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_special_files_are_refused_by_name(tmp_path, name, kind):
+    write_model(tmp_path, {"mark": "old"}, contents("old"))
+    (tmp_path / name).unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(tmp_path / name)
+        case "device":
+            (tmp_path / name).symlink_to("/dev/zero")
+        case "folder":
+            (tmp_path / name).mkdir()
+    with pytest.raises(
+        regard.FolderError, match=rf"{name} cannot be read: it is a .*, and only regular files are read"
+    ):
+        ModelFolder(tmp_path).weights()
 
 
 def test_a_changed_byte_is_noticed(folder, tmp_path):

@@ -18,7 +18,7 @@ from regard.files import hash_file
 sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
 
 from families import Family, ask, import_all, small_families
-from hostile import FINE, MORE_KB, NAMES, STEPS, copied, mutate, run_apart, study, use
+from hostile import FINE, MORE_KB, NAMES, STEPS, copied, mutate, reseal, run_apart, study, use
 from malformed import malform
 
 TASKS = ["translate", "write", "fill", "answer"]
@@ -121,6 +121,7 @@ def test_a_config_that_lies_about_a_number_is_refused_in_one_line_or_changes_not
             continue
         for lie in (1_000_000, 2**31, 10**400, -1, 0, 1.5, "4", True, [], {}):
             (trial / "config.json").write_text(json.dumps(config | {key: lie}))
+            reseal(trial)
             try:
                 ask(trial, engine=None if task in {"fill", "answer"} else "torch")
             except RegardError as problem:
@@ -168,6 +169,7 @@ def test_a_folder_cannot_reach_outside_its_place(folder, tmp_path):
 def test_a_shortlist_that_is_none_is_left_alone(folder, tmp_path, content):
     regard.load(folder).save(tmp_path / "m")
     (tmp_path / "m" / "shortlist.txt").write_bytes(content)
+    reseal(tmp_path / "m")
     assert run_apart(lambda: ask(tmp_path / "m"))[0] == FINE
     with pytest.raises(RegardError, match="shortlist"):
         regard.load(tmp_path / "m")("The dog.", fast=True)

@@ -18,7 +18,7 @@ STOREYS = [
     {"errors"},
     {"config", "device", "files", "machine", "text", "generate"},
     {"data", "model"},
-    {"trainer", "look", "engine", "interop"},
+    {"trainer", "look", "engine", "interop", "install"},
     {"folder"},
     {"use"},
     {"tasks"},
@@ -28,7 +28,7 @@ STOREYS = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
 FORBIDDEN = {("model", "trainer"), ("generate", "model")}
-TORCHLESS = {"text", "errors", "config", "files", "machine", "folder", "use", "tasks", "run", "serve", "cli"}
+TORCHLESS = {"text", "errors", "config", "files", "machine", "folder", "install", "use", "tasks", "run", "serve", "cli"}
 
 
 def files():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError
@@ -13,6 +12,7 @@ from regard.errors import FolderError
 from regard.look.order import WIDEST, Array, follow
 
 FILE = "lexicon.safetensors"
+MOST_BYTES = 2**30  # a larger file is not one of ours
 RAREST = 1e-3  # what is less likely in both directions is not kept
 NEVER = 1e-6  # the chance of what was not kept
 UNKNOWN = 1e-3  # how likely two tokens belong together at least
@@ -29,12 +29,12 @@ class Chances:
         self._jumps = tuple(jumps)
 
     @classmethod
-    def read(cls, path: Path) -> Chances:
-        """The lexicon in a file."""
-        from safetensors.numpy import load_file
+    def read(cls, content: bytes) -> Chances:
+        """The lexicon in a file of these bytes."""
+        from safetensors.numpy import load
 
         try:
-            kept = load_file(path)
+            kept = load(content)
             jumps = kept["jumps"]
             sources, targets, chances, back = (kept[name] for name in ("sources", "targets", "chances", "back"))
             if jumps.shape != (2, 2 * WIDEST + 1) or len({len(one) for one in (sources, targets, chances, back)}) > 1:
@@ -43,7 +43,7 @@ class Chances:
                 )
             return cls(sources, targets, chances, back, list(jumps))
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as problem:
-            raise FolderError(f"{path} is not a lexicon we can read: {problem}") from None
+            raise FolderError(f"{FILE} is not a lexicon we can read: {problem}") from None
 
     def pack(self) -> bytes:
         """As a file."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from regard.config import RunConfig, Settings, merge, nearest, resolve
 from regard.errors import ConfigError, FolderError, RegardError, RunError
-from regard.folder import ABOUT, ModelFolder
+from regard.folder import ABOUT, TRIES, ModelFolder
 from regard.interop.foreign import take_part
 from regard.machine import count_cores
 from regard.run.begin import Begun, begin
@@ -44,14 +44,26 @@ def load(
     part: encoder or decoder, to open a plain BERT as one; what had no place and what is fresh is in `dropped`, `new`.
     """
     running = Running(engine, precision)
-    opened = ModelFolder(Path(folder))
+    for left in reversed(range(TRIES)):
+        opened = ModelFolder(Path(folder))
+        try:
+            model = _open(opened, running, part)
+            opened.refuse_changed()
+            return model
+        except (RegardError, OSError):
+            if not left or not opened.has_changed():  # else a training has put a new model there meanwhile
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _open(folder: ModelFolder, running: Running, part: str | None) -> Any:
     if part:
-        opened.about = take_part(opened.about, part)
-    task = str(opened.about.get("task"))
+        folder.about = take_part(folder.about, part)
+    task = str(folder.about.get("task"))
     if task not in ALONE and task not in TASKS:
-        raise FolderError(f"{opened.path / ABOUT} tells of a task {task[:40]!r}, which is none of {', '.join(TASKS)}; "
+        raise FolderError(f"{folder.path / ABOUT} tells of a task {task[:40]!r}, which is none of {', '.join(TASKS)}; "
                           f"it was changed or damaged, or made by a newer version")  # fmt: skip
-    return ALONE[task].open(opened, running) if task in ALONE else TASKS[task].open(opened, running)
+    return ALONE[task].open(folder, running) if task in ALONE else TASKS[task].open(folder, running)
 
 
 def train(

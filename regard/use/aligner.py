@@ -11,7 +11,7 @@ from regard.errors import CorpusError
 from regard.folder import ModelFolder
 from regard.generate.found import Hypothesis
 from regard.look.align import Agreement, Links, align_words, read_pharaoh, symmetrise
-from regard.look.chances import FILE, Chances
+from regard.look.chances import FILE, MOST_BYTES, Chances
 from regard.text.corpus import PairFiles, read_lines, read_pairs
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Aligner:
     """Tells the alignment of what a model's engine found, or was made to say."""
 
     def __init__(self, folder: ModelFolder, tokenizer: Any) -> None:
-        self._path, self._tokenizer = folder.path / FILE, tokenizer
+        self._folder, self._tokenizer = folder, tokenizer
         self._is_after = bool((folder.about.get("alignment") or {}).get("is_after", True))
 
     def align(self, source: Sequence[int], found: Hypothesis) -> Links:
@@ -41,7 +41,7 @@ class Aligner:
     @cached_property
     def _chances(self) -> Chances | None:
         """Models from elsewhere have none."""
-        return Chances.read(self._path) if self._path.is_file() else None
+        return Chances.read(self._folder.read(FILE, MOST_BYTES)) if self._folder.has(FILE) else None
 
 
 def align_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:

@@ -195,7 +195,9 @@ def read_for(folder: ModelFolder, listed: dict[str, Stored], model: nn.Module) -
     if there > MOST_SURPLUS + MOST_TIMES * room:
         raise FolderError(f"{folder.path} has {there} weights, and config.json asks for {room}; "
                           f"they are not of the same model")  # fmt: skip
-    return read_arrays(listed)
+    found = read_arrays(listed)
+    folder.refuse_changed()
+    return found
 
 
 def fill(model: nn.Module, weights: Weights, *, strict: bool = True) -> nn.Module:
