@@ -14,13 +14,14 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Pieces
 
 from regard.errors import FolderError
-from regard.files import read_regular
+from regard.files import parse_json, read_regular
 from regard.interop.keys import Keys, take, words
+from regard.text.bounds import MOST_BYTES, check_vocabulary
 from regard.text.sentencepieces import SentencePieces
 from regard.text.tokenizer import FILE, Tokenizer
 
 CONFIG, SPECIAL, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
-MOST_BYTES = 64 * 2**20
+MOST_CONFIG_BYTES = 4 * 2**20
 ROLES = ("bos_token", "eos_token", "pad_token", "unk_token", "mask_token", "cls_token", "sep_token")
 OURS = {"bos_token": "begin", "eos_token": "end", "pad_token": "pad", "unk_token": "unknown", "mask_token": "mask"}
 PLAIN = ("PreTrainedTokenizer", "TokenizersBackend")  # as tokenizer.json says
@@ -90,11 +91,18 @@ def read_tokenizer(folder: Path, config: Mapping[str, Any] | None = None) -> Tok
     """
     if config is None:
         return SentencePieces(folder) if _has_pieces(folder) else Tokenizer.load(folder / FILE)
+    try:
+        return _read_theirs(folder, config)
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as problem:  # what is not of its kind
+        raise FolderError(f"{folder}: its tokenizer cannot be read: {problem!r:.200}") from None
+
+
+def _read_theirs(folder: Path, config: Mapping[str, Any]) -> Tokenizer | SentencePieces:
     given = _read(folder, CONFIG)
     told = take(given | ({} if "added_tokens_decoder" in given else _read(folder, SPECIAL, ROLES)), KEYS)
     kind = _kind(config, told)
     told |= {role: told[role] or name for role, name in USUAL_ROLES.get(kind, {}).items()}
-    if (folder / FILE).is_file() and (kind != "MarianTokenizer" or not _has_pieces(folder)):
+    if (folder / FILE).exists() and (kind != "MarianTokenizer" or not _has_pieces(folder)):
         read = _as_told(folder, Tokenizer.load(folder / FILE).backend, kind, told)
     elif _has_pieces(folder):
         if told["separate_vocabs"]:
@@ -115,16 +123,16 @@ def _kind(config: Mapping[str, Any], told: Mapping[str, Any]) -> str:
 
 
 def _has_pieces(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in SentencePieces.FILES)
+    return all((folder / name).exists() for name in SentencePieces.FILES)
 
 
 def _read(folder: Path, name: str, only: tuple[str, ...] | None = None) -> dict[str, Any]:
     """The object in a JSON file, empty if there is no such file; the names of tokens are words."""
-    if not (folder / name).is_file():
+    if not (folder / name).exists():
         return {}
     try:
-        content = json.loads(read_regular(folder / name, MOST_BYTES))
-    except (OSError, ValueError, RecursionError) as problem:
+        content = parse_json(read_regular(folder / name, MOST_CONFIG_BYTES))
+    except (OSError, ValueError) as problem:
         raise FolderError(f"{folder / name} is not a JSON file we can read: {problem}") from None
     if not isinstance(content, dict):
         raise FolderError(f"{folder / name} is not a JSON object; it was changed or damaged")
@@ -144,10 +152,12 @@ def _from_vocabulary(folder: Path, kind: str, told: dict[str, Any]) -> Pieces:
     if _read(folder, ADDED):
         raise FolderError(f"{folder} has {ADDED} and no {FILE}; save its tokenizer with transformers to get one")
     try:
-        if kind in ("BertTokenizer", "BertGenerationTokenizer") and (folder / "vocab.txt").is_file():
+        if kind in ("BertTokenizer", "BertGenerationTokenizer") and (folder / "vocab.txt").exists():
             return _bert(models.WordPiece(_lines(folder / "vocab.txt"), unk_token=told["unk_token"] or "[UNK]"), told)
-        if kind == "GPT2Tokenizer" and (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
-            return _gpt2(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")), told)
+        if kind == "GPT2Tokenizer" and (folder / "vocab.json").exists() and (folder / "merges.txt").exists():
+            vocabulary = parse_json(read_regular(folder / "vocab.json", MOST_BYTES))
+            check_vocabulary(vocabulary)
+            return _gpt2(models.BPE(vocabulary, _pairs(folder / "merges.txt")), told)
     except Exception as problem:
         raise FolderError(f"{folder}: its vocabulary cannot be read: {problem}") from None
     raise FolderError(f"{folder} has no {FILE}; of a {kind}, that is needed (of a BertTokenizer vocab.txt does, of a "
@@ -156,7 +166,16 @@ def _from_vocabulary(folder: Path, kind: str, told: dict[str, Any]) -> Pieces:
 
 def _lines(path: Path) -> dict[str, int]:
     text = read_regular(path, MOST_BYTES).decode("utf-8")
-    return {line: number for number, line in enumerate(text.removesuffix("\n").split("\n"))}
+    found = {line: number for number, line in enumerate(text.removesuffix("\n").split("\n"))}
+    check_vocabulary(found)
+    return found
+
+
+def _pairs(path: Path) -> list[tuple[str, str]]:
+    """Which pieces are put together, in this order."""
+    text = read_regular(path, MOST_BYTES).decode("utf-8")
+    lines = [line for line in text.split("\n") if line and not line.startswith("#version")]
+    return [(first, second) for first, second in (line.split(" ") for line in lines)]
 
 
 def _bert(model: Any, told: Mapping[str, Any]) -> Pieces:

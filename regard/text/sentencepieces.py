@@ -3,13 +3,14 @@
 Has what a translator needs of a Tokenizer. Needs the package sentencepiece, an extra.
 """
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from regard.errors import ConfigError, FolderError
+from regard.files import parse_json, read_regular
+from regard.text.bounds import MOST_BYTES, check_pieces, check_vocabulary
 from regard.text.tokenizer import find_marks
 
 SPACE = "▁"
@@ -26,12 +27,15 @@ class SentencePieces:
         except ImportError:
             raise ConfigError("this model's text is split by SentencePiece: pip install sentencepiece") from None
         try:
-            self._files = {name: (folder / name).read_bytes() for name in self.FILES}
+            self._files = {name: read_regular(folder / name, MOST_BYTES) for name in self.FILES}
+            for name in self.FILES[:2]:
+                check_pieces(self._files[name])
             self._source, self._target = (SentencePieceProcessor(model_proto=self._files[n]) for n in self.FILES[:2])
-            self._ids: dict[str, int] = json.loads(self._files[self.FILES[2]])
+            self._ids: dict[str, int] = parse_json(self._files[self.FILES[2]])
+            check_vocabulary(self._ids)
         except (OSError, RuntimeError, ValueError, TypeError) as problem:
             raise FolderError(f"{folder}: its SentencePiece models cannot be read: {problem}") from None
-        self.vocab_size = len(self._ids)
+        self.vocab_size = 1 + max(self._ids.values(), default=-1)
         self.end_id, self.unknown_id, self.pad_id = (self._find(name) for name in ("</s>", "<unk>", "<pad>"))
         self.special_ids = frozenset({self.end_id, self.unknown_id, self.pad_id})
 

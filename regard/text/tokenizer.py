@@ -15,10 +15,10 @@ from tokenizers import Tokenizer as Pieces
 from tokenizers import decoders, models, pre_tokenizers, processors
 
 from regard.errors import ConfigError, FolderError
-from regard.files import read_regular
+from regard.files import parse_json, read_regular
+from regard.text.bounds import MOST_BYTES, check_tokenizer
 
 FILE, ROLES_FILE = "tokenizer.json", "roles.json"
-MOST_BYTES = 64 * 2**20
 # Names of our own special pieces, and the usual ones of others: asked only where no file says who has a role.
 ROLES = {
     "begin": ("<s>", "<|endoftext|>", "</s>"),
@@ -43,14 +43,14 @@ class Tokenizer:
         pieces.no_padding()
         pieces.no_truncation()
         self._pieces, self.roles, self._splits_special, self._cleans = pieces, dict(roles or {}), splits_special, cleans
-        self.vocab_size: int = pieces.get_vocab_size()
+        self.vocab_size: int = 1 + max(pieces.get_vocab().values(), default=-1)  # ids may have gaps
         self._shown = _Shown(self._show)
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
         """The tokenizer of a `tokenizer.json`."""
         try:
-            return cls(Pieces.from_file(str(path)), _read_roles(path.with_name(ROLES_FILE)))
+            return cls(_read(path), _read_roles(path.with_name(ROLES_FILE)))
         except BaseException as problem:  # the Rust side panics with its own BaseException
             if isinstance(problem, KeyboardInterrupt | SystemExit):
                 raise
@@ -136,6 +136,10 @@ class Tokenizer:
             raise ConfigError(
                 f"{bad!r} has half a character (a lone surrogate); a text must be valid Unicode"
             ) from None
+        except BaseException as problem:  # the Rust side panics with its own BaseException
+            if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
+                raise
+            raise FolderError(f"{FILE} cannot split this text: {problem!s:.200}") from None
         return [encoding.ids for encoding in found]
 
     def encode_part(self, text: str) -> list[int]:
@@ -196,6 +200,13 @@ class Tokenizer:
         raise FolderError(f"tokenizer.json has no {' or '.join(ROLES[role])}; it was not made for this kind of model")
 
 
+def _read(path: Path) -> Pieces:
+    """What a file describes, if we can tell what it may cost."""
+    content = read_regular(path, MOST_BYTES)
+    check_tokenizer(parse_json(content))
+    return Pieces.from_buffer(content)
+
+
 class _Shown(dict[int, str]):
     """Tokens as people read them, as far as somebody asked."""
 
@@ -225,7 +236,7 @@ def _read_roles(path: Path) -> dict[str, int]:
     """Who has which role, as our own folders say."""
     if not path.is_file():
         return {}
-    found = json.loads(read_regular(path, MOST_BYTES))
+    found = parse_json(read_regular(path, MOST_BYTES))
     if not isinstance(found, dict) or not all(name in ROLES and type(one) is int for name, one in found.items()):
         raise ValueError(f"{ROLES_FILE} does not tell ids of {', '.join(ROLES)}")
     return found

@@ -1,0 +1,246 @@
+"""Whether a tokenizer from a file costs no more than its text is worth: known parts, each with bounded settings.
+
+A small file may ask for replacements that multiply, patterns that never come to an end, or ids beyond any table.
+Whatever we cannot bound is refused by name. Knows the files' formats, and nothing of what is done with them.
+"""
+
+import base64
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+MOST_BYTES = 64 * 2**20  # of a file; the largest we know have half of that
+MOST_PARTS = 64  # of a normalizer, pre-tokenizer, decoder or template
+MOST_ADDED = 50_000
+LONGEST_PIECE = 1024  # characters of a piece, and of a word that is split into pieces
+LONGEST_MARK = 16  # characters that are put before or after a word
+MOST_GROWTH = 32  # times that replacements may make a text longer
+MOST_CHARSMAP_BYTES, LONGEST_MAPPED = 2 * 2**20, 256  # of a table of normal forms, and of one entry of it
+GAPS = 1000  # ids that may be unused, beside as many as there are pieces
+
+KNOWN = {
+    "normalizer": ("BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled",
+                   "Prepend", "Replace", "Sequence", "Strip", "StripAccents"),
+    "pre_tokenizer": ("BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "Metaspace", "Punctuation",
+                      "Sequence", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"),
+    "post_processor": ("BertProcessing", "ByteLevel", "RobertaProcessing", "Sequence", "TemplateProcessing"),
+    "decoder": ("BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Sequence", "Strip",
+                "WordPiece"),
+}  # fmt: skip
+MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
+_CASES = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+# Patterns of well-known families that are more than `_is_linear` can tell: cl100k and Llama 3, Qwen, o200k.
+FAMOUS = {
+    *(_CASES + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + digits + r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+      for digits in ("{1,3}", "")),
+    r"[^\r\n\p{L}\p{N}]?" + _UPPER + "*" + _LOWER + "+" + _CASES + r"?|[^\r\n\p{L}\p{N}]?" + _UPPER + "+" + _LOWER + "*"
+    + _CASES + r"?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+}  # fmt: skip
+
+
+def check_tokenizer(told: Any) -> None:
+    """Raises a ValueError that names what a tokenizer.json has that cannot be bounded."""
+    if not isinstance(told, dict):
+        raise ValueError("it is not a JSON object")
+    growth = 1
+    for role, known in KNOWN.items():
+        parts = list(_parts(told.get(role), role, known))
+        if len(parts) > MOST_PARTS:
+            raise ValueError(f"its {role} has {len(parts)} parts, and at most {MOST_PARTS} are supported")
+        for part in parts:
+            growth *= _check_part(part, role)
+        if growth > MOST_GROWTH:
+            raise ValueError(f"its {role} replaces parts of a text by much longer ones, again and again")
+    _check_ids(_check_model(told.get("model")), told.get("added_tokens"))
+
+
+def check_pieces(model: bytes) -> None:
+    """Raises a ValueError for a SentencePiece model that is not one, or whose table of normal forms leads astray."""
+    for number, spec in _fields(model):
+        if number in (3, 5) and isinstance(spec, bytes):  # how texts are normalised, and back
+            for inner, value in _fields(spec):
+                if inner == 2 and isinstance(value, bytes):
+                    _check_charsmap(value)
+
+
+def check_vocabulary(ids: Any) -> None:
+    """Raises a ValueError for a vocabulary that is not one, or whose ids lie far beyond its pieces."""
+    if not isinstance(ids, dict) or not all(type(number) is int and number >= 0 for number in ids.values()):
+        raise ValueError("its vocabulary is not pieces with their ids")
+    if (longest := max(map(len, ids), default=0)) > LONGEST_PIECE:
+        raise ValueError(f"its longest piece has {longest} characters, and at most {LONGEST_PIECE} are supported")
+    if ids and max(ids.values()) > 2 * len(ids) + GAPS:
+        raise ValueError(f"its ids go up to {max(ids.values())}, and it has {len(ids)} pieces")
+
+
+def _parts(told: Any, role: str, known: tuple[str, ...], depth: int = 0) -> Iterator[dict[str, Any]]:
+    """The parts of a chain, one after another."""
+    if told is None and not depth:
+        return
+    kind = told.get("type") if isinstance(told, dict) else None
+    if kind not in known:
+        raise ValueError(f"it has a {role} {kind!r:.40}, and only {', '.join(known)} are supported")
+    if kind != "Sequence":
+        yield told
+        return
+    inner = next((told[key] for key in ("normalizers", "pretokenizers", "processors", "decoders") if key in told), None)
+    if depth > 4 or not isinstance(inner, list):
+        raise ValueError(f"its {role} is nested too deep, or is no list")
+    for part in inner:
+        yield from _parts(part, role, known, depth + 1)
+
+
+def _check_part(part: dict[str, Any], role: str) -> int:
+    """How many times longer a text may become by it."""
+    match part["type"]:
+        case "Replace":
+            return _growth(part)
+        case "Split":
+            _check_pattern(part.get("pattern"))
+        case "Prepend" | "BPEDecoder" | "WordPiece":
+            for name in ("prepend", "suffix", "prefix"):
+                _check_mark(part.get(name))
+        case "Precompiled":
+            try:
+                _check_charsmap(base64.b64decode(part.get("precompiled_charsmap") or b"", validate=True))
+            except TypeError:
+                raise ValueError("its table of normal forms is no text") from None
+        case "TemplateProcessing":
+            lists = [part.get(name) or [] for name in ("single", "pair")]
+            special = part.get("special_tokens") or {}
+            ids = [one.get("ids", []) for one in special.values()] if isinstance(special, dict) else []
+            if any(not isinstance(one, list) or len(one) > MOST_PARTS for one in [*lists, *ids]) or len(ids) > 2**10:
+                raise ValueError(f"its template puts more than {MOST_PARTS} pieces around a text")
+    return 1
+
+
+def _growth(part: dict[str, Any]) -> int:
+    pattern, content = part.get("pattern"), part.get("content")
+    _check_pattern(pattern)
+    if not isinstance(content, str):
+        raise ValueError("it replaces something by what is no text")
+    shortest = len(pattern["String"]) if isinstance(pattern, dict) and "String" in pattern else 1
+    return max(1, -(-len(content) // max(1, shortest)))
+
+
+def _check_pattern(pattern: Any) -> None:
+    kind, text = next(iter(pattern.items()), (None, None)) if isinstance(pattern, dict) else (None, None)
+    if kind not in ("String", "Regex") or not isinstance(text, str) or not text or len(pattern) != 1:
+        raise ValueError("it has a pattern that is none")
+    if kind == "Regex" and text not in FAMOUS and not _is_linear(text):
+        raise ValueError(f"its pattern {text!r:.80} may take for ever on some texts; supported are those of well-known "
+                         f"tokenizers, and alternatives with one repetition each")  # fmt: skip
+
+
+def _is_linear(pattern: str) -> bool:
+    """Whether each alternative of a pattern repeats at most one thing without end, no group, and leaves few things out.
+
+    Then a place of a text costs at most some times its length; (a+)+ or many a? in a row would cost a power of it.
+    """
+    if re.search(r"\\[1-9kgKRX]", pattern) or len(pattern) > LONGEST_PIECE:
+        return False
+    bare = re.sub(r"\\[pP]\{\^?\w+\}|\\.", "x", pattern, flags=re.S)  # classes and escapes are one character each
+    bare = re.sub(r"\[\^?\]?[^\[\]]*\]", "x", bare)
+    bare = re.sub(r"\(\?(?:[=!:]|i:)", "(", bare)
+    if "[" in bare or "(?" in bare or re.search(r"\)[*+{]", bare):
+        return False
+    bare = re.sub(r"\{\d{0,2}(?:,\d{1,2})?\}", "#", bare)
+    while "(" in bare:  # what is in a group belongs to the alternative around it
+        inner = re.sub(r"\(([^()]*)\)", lambda found: found[1].replace("|", "x"), bare)
+        if inner == bare:
+            return False
+        bare = inner
+    for alternative in bare.split("|"):
+        if len(re.findall(r"[*+{]", alternative)) > 1 or alternative.count("?") > 3 or alternative.count("#") > 1:
+            return False
+    return True
+
+
+def _check_mark(mark: Any) -> None:
+    if mark is not None and (not isinstance(mark, str) or len(mark) > LONGEST_MARK):
+        raise ValueError(f"it puts {mark!r:.40} before or after words; at most {LONGEST_MARK} characters are supported")
+
+
+def _check_model(model: Any) -> dict[str, Any]:
+    """Its vocabulary, as pieces with their ids."""
+    kind = model.get("type", "BPE") if isinstance(model, dict) else None
+    if kind not in MODELS:
+        raise ValueError(f"it has a model {kind!r:.40}, and only {', '.join(MODELS)} are supported")
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        _check_mark(model.get(name))
+    longest = model.get("max_input_chars_per_word", 100)
+    if type(longest) is not int or not 0 <= longest <= LONGEST_PIECE:
+        raise ValueError(f"it splits words of {longest!r:.40} characters, and at most {LONGEST_PIECE} are supported")
+    if model.get("dropout"):
+        raise ValueError("it splits words at random (dropout), so the same text would have other ids every time")
+    vocab = model.get("vocab")
+    if kind == "Unigram":
+        if not isinstance(vocab, list) or not all(
+            isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) for one in vocab
+        ):
+            raise ValueError("its vocabulary is not pieces with their scores")
+        vocab = {one[0]: number for number, one in enumerate(vocab)}
+    check_vocabulary(vocab)
+    assert isinstance(vocab, dict)
+    return vocab
+
+
+def _check_ids(vocab: dict[str, Any], added: Any) -> None:
+    added = [] if added is None else added
+    if not isinstance(added, list) or len(added) > MOST_ADDED or not all(isinstance(one, dict) for one in added):
+        raise ValueError(f"its added pieces are no list, or more than {MOST_ADDED}")
+    if not all(isinstance(one.get("content"), str) and one["content"] for one in added):
+        raise ValueError("an added piece is empty, and would be found everywhere")
+    check_vocabulary(vocab | {one["content"]: one.get("id") for one in added})
+
+
+def _check_charsmap(table: bytes) -> None:
+    """A double array that finds texts, and what they become; crafted numbers would lead out of it."""
+    if not table:
+        return
+    size = int.from_bytes(table[:4], "little")
+    if len(table) > MOST_CHARSMAP_BYTES or size % 4 or not 0 < size <= len(table) - 4:
+        raise ValueError("its table of normal forms is larger than any we know, or not whole")
+    units, normal = np.frombuffer(table[4 : 4 + size], "<u4").astype(np.int64), table[4 + size :]
+    is_value = units >> 31 == 1
+    offsets = (units >> 10) << ((units & 2**9) >> 6)
+    beyond = ((np.arange(len(units)) ^ offsets) | 255) >= len(units)
+    if (beyond & ~is_value).any() or ((units & (2**31 - 1)) >= len(normal))[is_value].any() or normal[-1:] != b"\0":
+        raise ValueError("its table of normal forms leads out of itself; the file is damaged")
+    if max(map(len, normal.split(b"\0"))) > LONGEST_MAPPED:
+        raise ValueError(f"its table of normal forms has entries of more than {LONGEST_MAPPED} bytes")
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The fields of a protobuf message: number, and a number or bytes."""
+    place = 0
+
+    def varint() -> int:
+        nonlocal place
+        for length in range(1, 11):
+            if place + length > len(message):
+                break
+            if message[place + length - 1] < 128:
+                found = sum((byte & 127) << 7 * i for i, byte in enumerate(message[place : place + length]))
+                place += length
+                return found
+        raise ValueError("it is not a whole protobuf message")
+
+    while place < len(message):
+        key = varint()
+        match key & 7:
+            case 0:
+                yield key >> 3, varint()
+            case 1 | 5:
+                place += 8 if key & 7 == 1 else 4
+            case 2:
+                length = varint()
+                yield key >> 3, message[place : place + length]
+                place += length
+            case _:
+                raise ValueError("it is not a whole protobuf message")
+        if place > len(message):
+            raise ValueError("it is not a whole protobuf message")

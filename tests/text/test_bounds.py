@@ -1,0 +1,182 @@
+"""A tokenizer from a stranger costs no more than its text is worth, or is refused by name."""
+
+import base64
+import json
+
+import pytest
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer as Pieces
+
+from regard.errors import FolderError
+from regard.text.bounds import FAMOUS, check_pieces, check_tokenizer
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import (
+    learn_bytes,
+    learn_characters,
+    learn_masked,
+    learn_pairs,
+    learn_wordpieces,
+    learn_words,
+)
+
+WORDS = {word: number for number, word in enumerate(["[UNK]", "a", "b", "ab", "</s>", "<pad>"])}
+
+
+def told(**parts) -> dict:
+    """A small tokenizer.json that is fine, but for these parts."""
+    pieces = Pieces(models.WordLevel(WORDS, unk_token="[UNK]"))
+    pieces.pre_tokenizer = pre_tokenizers.Whitespace()
+    return json.loads(pieces.to_str()) | parts
+
+
+def replace(pattern, content):
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+def chain(role, parts):
+    return {"type": "Sequence", role: parts}
+
+
+def added(number, content):
+    return [{"id": number, "content": content, "special": True}
+            | dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)]  # fmt: skip
+
+
+def template(single, marks=1):
+    mark = {"id": "</s>", "ids": [4] * marks, "tokens": ["</s>"] * marks}
+    return {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": {"</s>": mark}}
+
+
+def nested(depth):
+    return chain("normalizers", [nested(depth - 1)] if depth else [])
+
+
+TEN = [replace({"String": letter}, other * 10) for letter, other in ("ab", "bc", "cd", "de", "ef", "fg", "gh", "hi")]
+TABLE = (4).to_bytes(4, "little") + (2**30).to_bytes(4, "little") + b"a\0"
+BACKTRACKS = {"type": "Split", "pattern": {"Regex": "(a+)+b"}, "behavior": "Isolated", "invert": False}
+ASTRAY = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(TABLE).decode()}
+ENDS = [{"SpecialToken": {"id": "</s>", "type_id": 0}}] * 10**6
+WORDPIECE = {"type": "WordPiece", "vocab": WORDS, "unk_token": "[UNK]", "continuing_subword_prefix": "##"}
+LEVEL = {"type": "WordLevel", "unk_token": "[UNK]"}
+CRAFTED = {
+    "replacements that multiply": told(normalizer=chain("normalizers", TEN)),
+    "one replacement that swells": told(normalizer=replace({"String": "a"}, "b" * 10**6)),
+    "a pattern that matches nothing": told(normalizer=replace({"String": ""}, "bb")),
+    "a decoder that multiplies": told(decoder=chain("decoders", TEN)),
+    "a pattern that backtracks": told(pre_tokenizer=BACKTRACKS),
+    "a prefix without end": told(normalizer={"type": "Prepend", "prepend": "a" * 10**6}),
+    "an added id of 4e9": told(added_tokens=added(4_000_000_000, "x")),
+    "an added piece that is empty": told(added_tokens=added(6, "")),
+    "ids beyond any table": told(model=LEVEL | {"vocab": WORDS | {"far": 10**9}}),
+    "a piece of a million letters": told(model=LEVEL | {"vocab": WORDS | {"a" * 10**6: 6}}),
+    "a template a million long": told(post_processor=template(ENDS)),
+    "a mark of a million ids": told(post_processor=template([], 10**6)),
+    "a table that leads astray": told(normalizer=ASTRAY),
+    "words without end": told(model=WORDPIECE | {"max_input_chars_per_word": 10**9}),
+    "dropout": told(model={"type": "BPE", "vocab": WORDS, "merges": [], "dropout": 0.5}),
+    "an unknown part": told(normalizer={"type": "Explode"}),
+    "nesting": told(normalizer=nested(20)),
+    "many parts": told(normalizer=chain("normalizers", [{"type": "NFKD"}] * 1000)),
+    "no object": [],
+    "parts that are none": told(normalizer=5, decoder="x", model=None),
+}
+
+
+@pytest.mark.parametrize("what", CRAFTED)
+def test_what_cannot_be_bounded_is_refused_in_one_line(what, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(CRAFTED[what]))
+    with pytest.raises(FolderError, match=r"tokenizer\.json is not a tokenizer we can read") as problem:
+        Tokenizer.load(tmp_path / "tokenizer.json")
+    assert "\n" not in str(problem.value) and len(str(problem.value)) < 600
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(a*)*", "(a|aa)+", "(?:a+)+", "a+b+c+", "(a*|b)(a*|c)", "a?" * 30 + "a" * 30, "(.*)x\\1", "a{0,99}a{0,99}b",
+     "(?<=a+)b", "(a?){20}", "[[:alpha:]]+[a&&[b]]+", "(" * 100],
+)  # fmt: skip
+def test_patterns_that_may_take_for_ever_are_refused(pattern):
+    with pytest.raises(ValueError, match="take for ever"):
+        check_tokenizer(told(pre_tokenizer={"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}))
+
+
+def test_fixed_padding_and_truncation_of_a_file_do_nothing(tmp_path):
+    padding = {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 5,
+               "pad_type_id": 0, "pad_token": "<pad>"}  # fmt: skip
+    truncation = {"direction": "Right", "max_length": 1, "strategy": "LongestFirst", "stride": 0}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(told(padding=padding, truncation=truncation)))
+    assert Tokenizer.load(tmp_path / "tokenizer.json").encode("a b") == [1, 2]
+
+
+def test_an_unknown_piece_that_is_not_there_is_an_error_of_ours(tmp_path):
+    model = {"type": "WordPiece", "vocab": {"a": 0}, "unk_token": "[gone]", "continuing_subword_prefix": "##",
+             "max_input_chars_per_word": 100}  # fmt: skip
+    (tmp_path / "tokenizer.json").write_text(json.dumps(told(model=model)))
+    with pytest.raises(FolderError, match=r"tokenizer\.json"):
+        Tokenizer.load(tmp_path / "tokenizer.json").encode("b")
+
+
+def known_tokenizers():
+    """Such as people have: the parts of GPT-2, Llama 2 and 3, BERT, T5 and Pegasus, Gemma, RoBERTa; and our own."""
+    gpt2 = Pieces(models.BPE({"a": 0, "Ġ": 1}, []))
+    gpt2.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    gpt2.decoder, gpt2.post_processor = decoders.ByteLevel(), processors.ByteLevel(trim_offsets=False)
+    roberta = Pieces(models.BPE({"a": 0, "<s>": 1, "</s>": 2}, []))
+    roberta.pre_tokenizer, roberta.post_processor = (
+        gpt2.pre_tokenizer,
+        processors.RobertaProcessing(("</s>", 2), ("<s>", 1)),
+    )
+    for number, pattern in enumerate(sorted(FAMOUS)):
+        modern = Pieces(models.BPE({"a": 0, "<s>": 1}, []))
+        split = pre_tokenizers.Split(Regex(pattern), "isolated")
+        as_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        modern.pre_tokenizer = pre_tokenizers.Sequence([split, as_bytes])
+        start = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+        modern.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), start])
+        yield f"modern {number}", modern
+    llama = Pieces(models.BPE({"a": 0, "▁": 1, "<unk>": 2}, [], unk_token="<unk>", byte_fallback=True))
+    llama.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    llama.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    pegasus = Pieces(models.Unigram([("<unk>", 0.0), ("▁a", -1.0)], 0, False))
+    spaces = normalizers.Replace(Regex(" {2,}"), " ")
+    pegasus.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), spaces])
+    pegasus.pre_tokenizer, pegasus.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    bert = Pieces(models.WordPiece({"[UNK]": 0, "a": 1, "[CLS]": 2, "[SEP]": 3}, unk_token="[UNK]"))
+    bert.normalizer, bert.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    bert.post_processor, bert.decoder = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2)), decoders.WordPiece()
+    yield from {"gpt2": gpt2, "roberta": roberta, "llama 2": llama, "pegasus": pegasus, "bert": bert}.items()
+    texts = ["the dog sees the cat, 12 times", "Ünïcode too"]
+    own = (learn_bytes(), learn_characters(texts), learn_masked(texts, 300), learn_pairs(texts, 300),
+           learn_wordpieces(texts, 300, lowercase=True), learn_words(texts, ["a b"]))  # fmt: skip
+    yield from ((f"own {number}", one._pieces) for number, one in enumerate(own))
+
+
+@pytest.mark.parametrize(("name", "pieces"), known_tokenizers(), ids=lambda one: one if isinstance(one, str) else "")
+def test_tokenizers_that_people_have_open_and_do_not_swell_on_any_text(name, pieces, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(pieces.to_str())
+    opened = Tokenizer.load(tmp_path / "tokenizer.json")
+    for text in ("a", "A man is here.", "a" * 5000, " " * 5000, "'" * 5000, " \n" * 2500, "1" * 5000, "ﷺ" * 1000):
+        assert len(opened.encode(text)) <= 60 * len(text) + 10
+
+
+def test_a_sentencepiece_model_is_looked_through_before_it_is_run():
+    pytest.importorskip("sentencepiece")
+    import io
+
+    import sentencepiece
+
+    model = io.BytesIO()
+    texts = iter(["the dog sees the cat", "a cat is here", "ﬁne Ünïcode"] * 50)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=texts, model_writer=model, vocab_size=40, hard_vocab_limit=False, minloglevel=3
+    )
+    check_pieces(model.getvalue())  # with the usual table of normal forms
+    for cut in (1, 100, 1000, len(model.getvalue()) - 1):
+        with pytest.raises(ValueError, match=r"protobuf|normal forms"):
+            check_pieces(model.getvalue()[:cut])
+    for crafted in (TABLE, (8).to_bytes(4, "little") + b"\0" * 8 + b"a" * 10**4 + b"\0", b"\xff" * 8):
+        spec = b"\x12" + bytes([len(crafted) & 127 | 128, len(crafted) >> 7]) + crafted
+        with pytest.raises(ValueError, match="normal forms"):
+            check_pieces(b"\x1a" + bytes([len(spec) & 127 | 128, len(spec) >> 7]) + spec)
