@@ -3,7 +3,10 @@
 Knows nothing of files of text, of torch or of tasks. `None` means: chosen from the corpus (see `tasks`).
 """
 
+from __future__ import annotations
+
 import difflib
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -55,7 +58,15 @@ class ModelConfig(_Settings):
     dropout: float = Field(0.1, ge=0, lt=1)
     hops: int = Field(3, ge=1, le=1000)  # of an answerer: how often the question reads the story
     tying: Literal["adjacent", "layer-wise"] = "adjacent"  # of a memory network: which hops share their weights
+    encoder: ModelConfig | None = None  # of a translator made of two models: its encoder; this is the decoder's shape
+    start_id: int | None = Field(None, ge=0)  # of the same: the id of the token that a translation starts with
     restarts: int = Field(1, ge=1, le=1000)  # networks trained side by side; the best on the training text is kept
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a text that its positions reach; of two models, those of the shorter."""
+        own = self.max_positions if self.positions == "learned" else sys.maxsize
+        return own if self.encoder is None else min(own, self.encoder.longest)
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:

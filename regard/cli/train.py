@@ -89,6 +89,10 @@ def train_translate(
     keys: Keys = None,
     source_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(help="A BERT that reads; with --decoder, the translator is made of the two.")
+    ] = None,
+    decoder: Annotated[Path | None, typer.Option(help="A BERT that writes; its cross-attention is fresh.")] = None,
 ) -> None:
     """Train a translator from two parallel files, or one file of pairs.
 
@@ -101,7 +105,7 @@ def train_translate(
     }  # fmt: skip
     _watch(
         "translate", to, run, PairFiles(source, target, **chosen), source=source, target=target,
-        valid_source=valid_source, valid_target=valid_target, **chosen,
+        valid_source=valid_source, valid_target=valid_target, encoder=encoder, decoder=decoder, **chosen,
     )  # fmt: skip
 
 

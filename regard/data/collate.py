@@ -9,11 +9,13 @@ from regard.data.batch import PairBatch, StoryBatch, TextBatch
 from regard.data.tokens import EncodedStories, TokenLists
 
 
-def collate_pairs(sources: TokenLists, targets: TokenLists, indexes: Tensor, pad_id: int) -> PairBatch:
-    """The pairs at these indexes. Padding also starts the decoder, as Marian has it."""
+def collate_pairs(
+    sources: TokenLists, targets: TokenLists, indexes: Tensor, pad_id: int, start_id: int | None = None
+) -> PairBatch:
+    """The pairs at these indexes. start_id: what the decoder reads first; if not given padding, as Marian has it."""
     source = sources.pad(indexes, pad_id)  # (B, S)
     labels = targets.pad(indexes, pad_id)  # (B, T)
-    start = torch.full((len(indexes), 1), pad_id)  # (B, 1)
+    start = torch.full((len(indexes), 1), pad_id if start_id is None else start_id)  # (B, 1)
     target = torch.cat([start, labels[:, :-1]], dim=1)  # (B, T)
     tokens = int((source != pad_id).sum() + (labels != pad_id).sum())
     return PairBatch(tokens, source, target, labels)

@@ -179,7 +179,7 @@ class NativeTranslator:
 
     @torch.inference_mode()
     def _contain(self, source: list[int], limit: int, search: Search, phrases: Sequence[list[int]]) -> list[Hypothesis]:
-        device = next(self._model.parameters()).device
+        device, limit = next(self._model.parameters()).device, min(limit, self._model.longest)
         with few_threads(self._model.config.width) as wide_threads:
             step = DecoderStep(self._model, torch.tensor([source], device=device), limit, wide_threads)
             start = torch.tensor([self._model.start_id], device=device)  # (1,)
@@ -191,7 +191,6 @@ class NativeTranslator:
         from regard.look.record import record_attention
 
         layer, heads = self._alignment["layer"], self._alignment["heads"]
-        decoder = "decoder." if isinstance(self._model, EncoderDecoder) else "decoder.stack."
         flat = [(row, number) for row, hypotheses in enumerate(found) for number in range(len(hypotheses))]
         sizes = [len(sources[row]) + len(found[row][number].ids) for row, number in flat]
         watched = [list(hypotheses) for hypotheses in found]
@@ -200,10 +199,13 @@ class NativeTranslator:
             rows = [flat[index] for index in indexes]
             said = [found[row][number] for row, number in rows]
             source = _pad([sources[row] for row, _ in rows], self._model.pad_id).to(device)  # (B, S)
-            target = _pad([[self._model.start_id, *one.ids] for one in said], self._model.pad_id).to(device)  # (B, T)
+            forced = [[self._model.start_id, *one.ids][: self._model.longest] for one in said]
+            target = _pad(forced, self._model.pad_id).to(device)  # (B, T)
             with record_attention(self._model) as recorded:
                 self._model(source, target)
-            weights = recorded[f"{decoder}blocks.{layer}.cross_attention"][0][:, heads].mean(dim=1)  # (B, T, S)
+            weights = recorded[f"{self._model.DECODER}blocks.{layer}.cross_attention"][0][:, heads].mean(
+                dim=1
+            )  # (B, T, S)
             for (row, number), one, rows_seen in zip(rows, said, weights.tolist(), strict=True):
                 looks = [line[: len(sources[row])] for line in rows_seen[: len(one.ids) + one.is_finished]]
                 watched[row][number] = replace(one, looks=looks)

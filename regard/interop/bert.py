@@ -57,7 +57,7 @@ SHAPE = {"norm": "post", "norm_kind": "layer", "is_gated": False, "has_bias": Tr
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights under the names of BERT."""
-    renamed = plain({_rename(name): tensor for name, tensor in weights.items()})
+    renamed = plain({their_name(name): tensor for name, tensor in weights.items()})
     return renamed | ({DECODER_BIAS: renamed[BIAS].clone()} if "output.weight" in weights else {})
 
 
@@ -71,8 +71,8 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
         if DECODER_BIAS in weights:  # the one that is added there
             weights[BIAS] = weights.pop(DECODER_BIAS)
     weights = drop_known(weights, UNUSED if "bias" in shapes else rf"{UNUSED}|^cls\.", tied)
-    check(weights, {_rename(name): shape for name, shape in shapes.items()})
-    return {name: weights[_rename(name)] for name in shapes}
+    check(weights, {their_name(name): shape for name, shape in shapes.items()})
+    return {name: weights[their_name(name)] for name in shapes}
 
 
 def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def read_shape(config: dict[str, Any], keys: Keys) -> ModelConfig:
     """What BERT and its kin tell of a network in the same words."""
     told = take(config, keys)
     return make_shape(
-        kind="bert",
+        kind="bert" if "type_vocab_size" in told else "bert-generation",
         vocab_size=told["vocab_size"],
         layers=told["num_hidden_layers"],
         width=told["hidden_size"],
@@ -122,7 +122,8 @@ def read_shape(config: dict[str, Any], keys: Keys) -> ModelConfig:
     )
 
 
-def _rename(name: str) -> str:
+def their_name(name: str) -> str:
+    """A name of ours as BERT has it."""
     return BIAS if name == "bias" else rename(name, NAMES)
 
 

@@ -1,4 +1,4 @@
-"""`BertGenerationEncoder`, `BertGenerationDecoder`, and the `EncoderDecoderModel` made of the two.
+"""`BertGenerationEncoder` and `BertGenerationDecoder`; a plain BERT as either.
 
 They are BERT's layers without kinds of texts; the decoder has cross-attention, and its output is the table of tokens
 with a bias.
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from regard.config import ModelConfig
 from regard.errors import FolderError
 from regard.interop.bert import ABSOLUTE, NAMES, USED, modern, read_shape
-from regard.interop.keys import refuse_others, take
 from regard.interop.names import check, drop_known, plain, rename, with_prefix
-from regard.interop.shapes import CONFIG, config_keys
+from regard.interop.shapes import config_keys
 from regard.interop.weights import Shapes, Weights
 
 if TYPE_CHECKING:
@@ -41,9 +40,6 @@ DECODER_KEYS = config_keys(
     is_decoder=(True,),
     add_cross_attention=(True,),
     tie_word_embeddings=(True,),
-)
-PAIR_KEYS = config_keys(
-    "EncoderDecoderConfig", {"encoder": {}, "decoder": {}}, is_encoder_decoder=(True, None), tie_word_embeddings=(True,)
 )
 
 
@@ -82,32 +78,6 @@ def export_decoder_config(config: dict[str, Any]) -> dict[str, Any]:
         "is_decoder": True,
         "add_cross_attention": True,
     }
-
-
-def import_pair_config(config: dict[str, Any]) -> tuple[ModelConfig, ModelConfig]:
-    """The shapes of both sides of an EncoderDecoderModel."""
-    told = take(config, PAIR_KEYS)
-    for side in ("encoder", "decoder"):
-        kind = {"model_type": told[side].get("model_type")}
-        refuse_others(f"{CONFIG}, {side},", kind, model_type=("bert-generation",))
-    encoder, decoder = import_config(told["encoder"]), import_decoder_config(told["decoder"])
-    if encoder.width != decoder.width:
-        raise FolderError(f"config.json has an encoder {encoder.width} wide and a decoder {decoder.width} wide; "
-                          f"only sides of one width are supported")  # fmt: skip
-    return encoder, decoder
-
-
-def import_pair_weights(weights: Weights, shapes: Shapes) -> Weights:
-    """Weights of both sides under our names."""
-    found: Weights = {}
-    other = [name for name in weights if not name.startswith(("encoder.", "decoder."))]
-    if other:
-        raise FolderError(f"weights do not fit config.json: {', '.join(sorted(other)[:5])} unknown")
-    for side in ("encoder.", "decoder."):
-        theirs = {name.removeprefix(side): array for name, array in weights.items() if name.startswith(side)}
-        mine = {name.removeprefix(side): shape for name, shape in shapes.items() if name.startswith(side)}
-        found |= {side + name: array for name, array in import_weights(theirs, mine).items()}
-    return found
 
 
 def adopt(weights: Weights, shapes: Shapes) -> tuple[Weights, list[str], list[str]]:

@@ -77,12 +77,20 @@ def tokenizer_config(max_length: int, *, splits_special: bool = True, **roles: s
 
 def translator_config(tokenizer: Tokenizer | SentencePieces, max_length: int) -> dict[str, Any]:
     """What tokenizer_config.json says of a translator's."""
+    if isinstance(tokenizer, Tokenizer) and tokenizer.id_of("[CLS]") is not None:  # a BERT's
+        return tokenizer_config(max_length, splits_special=False) | bert_roles(tokenizer)
     names = {f"{role}_token": tokenizer.pieces[number] for role, number in (
         ("eos", tokenizer.end_id), ("unk", tokenizer.unknown_id), ("pad", tokenizer.pad_id))}  # fmt: skip
     told = tokenizer_config(max_length) | names
     if isinstance(tokenizer, SentencePieces):
         return told | {"tokenizer_class": "MarianTokenizer", "separate_vocabs": False}
     return told
+
+
+def bert_roles(tokenizer: Tokenizer) -> dict[str, str]:
+    """The names of BERT's special pieces that a tokenizer has, by role."""
+    roles = {"cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "unk": "[UNK]", "mask": "[MASK]"}
+    return {f"{role}_token": name for role, name in roles.items() if tokenizer.id_of(name) is not None}
 
 
 def read_tokenizer(folder: Path, config: Mapping[str, Any] | None = None) -> Tokenizer | SentencePieces:

@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.look.align import FLOOR
 from regard.look.chances import Chances
 from regard.look.record import record_attention
-from regard.model.transformer import EncoderDecoder
+from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
 
 PAIRS = 200  # held-out pairs that are looked at
 CLEARLY = 0.05  # nats a token that a head must cost to be left out: many eyes err less than what judges them
@@ -21,21 +21,21 @@ CLEARLY = 0.05  # nats a token that a head must cost to be left out: many eyes e
 
 @torch.inference_mode()
 def choose_heads(
-    model: EncoderDecoder, pairs: Sequence[tuple[list[int], list[int]]], lexicon: Chances
+    model: EncoderDecoder | EncoderAndDecoder, pairs: Sequence[tuple[list[int], list[int]]], lexicon: Chances
 ) -> dict[str, Any]:
     """The layer and its heads, both from 0; and whether the step after a token tells, or its own.
 
     pairs: ids of sources and targets, each with its end.
     """
     model.eval()
-    layers, heads = len(model.decoder.blocks), model.config.heads
+    layers, heads = model.config.decoder_layers or model.config.layers, model.config.heads
     maps: list[list[Tensor]] = [[] for _ in range(layers)]  # of each layer and pair: (H, T, S), of the end too
     chances = []
     for source, target in pairs[:PAIRS]:
         with record_attention(model) as recorded:
             model(torch.tensor([source]), torch.tensor([[model.start_id, *target[:-1]]]))
         for layer in range(layers):
-            maps[layer].append(recorded[f"decoder.blocks.{layer}.cross_attention"][0][0, :, :, :-1])
+            maps[layer].append(recorded[f"{model.DECODER}blocks.{layer}.cross_attention"][0][0, :, :, :-1])
         chances.append(torch.from_numpy(lexicon.of(source[:-1], target[:-1])))  # (T - 1, S - 1)
     best: tuple[float, int, list[int], bool] = (-1e9, 0, [0], True)
     for layer in range(layers):

@@ -22,10 +22,10 @@ Probe = dict[str, Any]  # rows and columns: labels; maps: of each layer (T, S)
 
 def probe_pairs(model: Any, tokenizer: Any, pairs: Sequence[Pair]) -> list[Probe]:
     """Where each token of the reference reads the source."""
-    found = []
+    found, most = [], min(MOST_TOKENS, model.config.longest)
     for pair in pairs:
         source, target = tokenizer.encode(pair.source), tokenizer.encode_targets([pair.target])[0]
-        if max(len(source), len(target)) <= MOST_TOKENS:
+        if max(len(source), len(target)) <= most:
             found.append(_frame(watch_pair(model, tokenizer, (source, target))[0]["cross"]))
         if len(found) == PROBES:
             break

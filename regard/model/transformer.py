@@ -6,7 +6,6 @@ Knows ids and hidden states; what the ids mean and how weights get better is som
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 
 import torch
@@ -25,6 +24,9 @@ SMALL = 0.02  # standard deviation of a fresh table of tokens that is not scaled
 class EncoderDecoder(nn.Module):
     """Reads a text, then writes another while looking at the first."""
 
+    DECODER = "decoder."  # where the blocks of its decoder are
+    may_say_padding = False
+
     def __init__(
         self, config: ModelConfig, pad_id: int, start_id: int | None = None, never: Sequence[int] | None = None
     ) -> None:
@@ -34,7 +36,7 @@ class EncoderDecoder(nn.Module):
         super().__init__()
         self.config = config
         self.pad_id, self.start_id = pad_id, pad_id if start_id is None else start_id
-        self.longest = sys.maxsize  # tokens of a text: waves go on for ever
+        self.longest = config.longest
         never = (pad_id,) if never is None else never
         self.embedding = Embedding(config, scale=math.sqrt(config.width), pad_id=pad_id, never=never)
         self.encoder = Stack(config)
@@ -68,6 +70,10 @@ class EncoderDecoder(nn.Module):
         memory, may_attend = self.encode(source)
         return self.decode(target, memory, may_attend)
 
+    def turned(self, hidden: Tensor) -> Tensor:
+        """Hidden states as they are compared with the table of tokens."""
+        return hidden
+
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
         found = F.linear(hidden, self.table, self.embedding.never)
@@ -85,17 +91,40 @@ class EncoderDecoder(nn.Module):
 class EncoderAndDecoder(nn.Module):
     """A translator made of two that know nothing of each other: an encoder of texts, and a decoder that looks at it."""
 
-    def __init__(self, encoder: TextEncoder, decoder: TextDecoder, start_id: int, never: Sequence[int] = ()) -> None:
-        """start_id: what the decoder reads first. never: ids that are never generated."""
+    DECODER = "decoder.stack."  # where the blocks of its decoder are
+    may_say_padding = True  # as in `transformers`: it is a choice like others, and what is never seen is not learned
+
+    def __init__(self, config: ModelConfig, pad_id: int, never: Sequence[int] = ()) -> None:
+        """config: the shape of the decoder, with that of the encoder inside. never: ids that are never generated."""
         super().__init__()
         self.never = list(never)
-        self.config, self.pad_id, self.start_id = decoder.config, decoder.pad_id, start_id
-        self.longest = decoder.config.max_positions
-        self.encoder, self.decoder = encoder, decoder
+        assert config.encoder is not None and config.start_id is not None, "made of two"
+        self.config, self.pad_id, self.start_id = config, pad_id, config.start_id
+        self.longest = config.max_positions  # of what it says
+        self.encoder, self.decoder = TextEncoder(config.encoder, pad_id), TextDecoder(config, pad_id)
+        self.bridge = nn.Linear(config.encoder.width, config.width) if config.encoder.width != config.width else None
+        if self.bridge is not None:
+            nn.init.normal_(self.bridge.weight, std=SMALL)
+            nn.init.zeros_(self.bridge.bias)
+
+    @property
+    def table(self) -> Tensor:
+        """What hidden states are compared with, (V, D)."""
+        return self.decoder.embedding.table.weight
+
+    @property
+    def output_bias(self) -> Tensor:
+        """What is added to the logits, (V,)."""
+        return self.decoder.bias
+
+    def turned(self, hidden: Tensor) -> Tensor:
+        """Hidden states as they are compared with the table of tokens; (..., D) -> (..., D)."""
+        return self.decoder.turned(hidden)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """source (B, S) -> memory (B, S, D), and which places of it are real (B, 1, 1, S)."""
-        return self.encoder(source), padding_mask(source == self.pad_id)
+        memory = self.encoder(source)
+        return memory if self.bridge is None else self.bridge(memory), padding_mask(source == self.pad_id)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """source (B, S), target (B, T) -> hidden (B, T, D)."""
@@ -113,7 +142,7 @@ class EncoderAndDecoder(nn.Module):
 
     def advance(self, ids: Tensor, cache: KeyValueCache) -> Tensor:
         """The next tokens of each row, ids (B, T) -> hidden (B, T, D); the cache then holds them too."""
-        return self.decoder.stack.advance(self.decoder.embedding(ids), cache)
+        return self.decoder.stack.advance(self.decoder.embed(ids), cache)
 
 
 class CausalLM(nn.Module):
@@ -184,7 +213,11 @@ class TextDecoder(nn.Module):
         self.config = config
         self.pad_id = pad_id
         self.embedding = Embedding(config)
+        is_bert = config.kind == "bert"  # which reads a text as the first of several, and turns before it says
+        self.segments = nn.Embedding(config.segments, config.width) if is_bert else None
         self.stack = Stack(config, reads_memory=True, norms_input=True)
+        self.turn = nn.Linear(config.width, config.width) if is_bert else None
+        self.turn_norm = make_norm(config) if is_bert else None
         start_small(self, config)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
@@ -193,12 +226,22 @@ class TextDecoder(nn.Module):
 
         Padding at the end of a row needs no mask: what comes later is never seen.
         """
+        return self.stack(self.embed(ids), is_causal=True, memory=memory, memory_may_attend=memory_may_attend)
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """ids (B, T) -> (B, T, D)."""
         x = self.embedding(ids)
-        return self.stack(x, is_causal=True, memory=memory, memory_may_attend=memory_may_attend)
+        return x if self.segments is None else x + self.segments.weight[0]
+
+    def turned(self, hidden: Tensor) -> Tensor:
+        """Hidden states as they are compared with the table of tokens; (..., D) -> (..., D)."""
+        if self.turn is None or self.turn_norm is None:
+            return hidden
+        return self.turn_norm(ACTIVATIONS[self.config.activation](self.turn(hidden)))
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
-        return F.linear(hidden, self.embedding.table.weight, self.bias)
+        return F.linear(self.turned(hidden), self.embedding.table.weight, self.bias)
 
 
 def start_small(network: nn.Module, config: ModelConfig) -> None:

@@ -17,6 +17,7 @@ from regard.folder import ABOUT, TRIES, ModelFolder
 from regard.interop.foreign import take_part
 from regard.machine import count_cores
 from regard.run.begin import Begun, begin
+from regard.run.beginning import choose_start
 from regard.run.record import clear, read_record, sole_owner, write_record
 from regard.tasks import TASKS
 from regard.tasks.task import Check, Task
@@ -72,19 +73,25 @@ def train(
     to: str | Path,
     settings: Settings | None = None,
     start: str | Path | None = None,
+    encoder: str | Path | None = None,
+    decoder: str | Path | None = None,
     fresh: bool = False,
     **files: Any,
 ) -> Finished:
     """Trains a model into the folder `to`; Ctrl-C saves, and the same call goes on. Returns how it ended.
 
-    start: a model to go on from, with its shape and its tokenizer; else weights are fresh.
+    start: a model to go on from, with its shape and its tokenizer; else weights are fresh. encoder, decoder: two models
+    that a translator is made of instead, with their shapes and their one tokenizer.
 
     files: for translate, `source` and `target` (and valid_source, valid_target, columns, keys); for write and fill
     `text`, for answer `stories`, each one file or a list of them (and `valid`).
     """
     stopper = Stopper()
     with stopper.listening():
-        for event in training(task, to=to, settings=settings, start=start, fresh=fresh, stopper=stopper, **files):
+        for event in training(
+            task, to=to, settings=settings, start=start, encoder=encoder, decoder=decoder, fresh=fresh,
+            stopper=stopper, **files,
+        ):  # fmt: skip
             last = event
     return cast("Finished", last)
 
@@ -95,6 +102,8 @@ def training(
     to: str | Path,
     settings: Settings | None = None,
     start: str | Path | None = None,
+    encoder: str | Path | None = None,
+    decoder: str | Path | None = None,
     fresh: bool = False,
     stopper: Stopper | None = None,
     **files: Any,
@@ -109,6 +118,7 @@ def training(
     for name in ("device", "workers"):
         if wanted.get(name) in ("auto", None):
             wanted.pop(name, None)  # the same as not to have said anything: what an earlier sitting chose is kept
+    begins = choose_start(start, encoder, decoder)
     train_files, valid_files = family.gather(**files)
     check = (stopper or Stopper()).check
     from regard.trainer.distributed import Place  # with torch from here on
@@ -121,9 +131,7 @@ def training(
         try:
             record = None if fresh else read_record(run)
             size = world.size if world else None
-            begun = begin(
-                family, run, record, train_files, valid_files, wanted, check, size, Path(start) if start else None
-            )
+            begun = begin(family, run, record, train_files, valid_files, wanted, check, size, begins)
             yield from _train(family, Path(to), run, begun, record is None, check, world, reserve)
         except Stopped:
             raise KeyboardInterrupt from None

@@ -13,13 +13,27 @@ from regard.folder import ModelFolder
 from regard.tasks.lineage import describe_base
 from regard.tasks.task import Task
 from regard.text.tokenizer import Tokenizer
+from regard.use.pair import put_together
 from regard.use.trained import Running
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+Start = Path | tuple[Path, Path]  # a model, or an encoder and a decoder
 START = "start.safetensors"  # in the folder of a run: the weights it began with
 GENTLER = 0.25  # of the usual learning rate: weights that know something should not be shaken
+
+
+def choose_start(
+    start: str | Path | None, encoder: str | Path | None, decoder: str | Path | None
+) -> Start | None:  # fmt: skip
+    """What a run begins from, as it was asked for."""
+    if encoder is None and decoder is None:
+        return None if start is None else Path(start)
+    if start is not None or encoder is None or decoder is None:
+        raise ConfigError("an encoder and a decoder make a translator together; give both folders (--encoder, "
+                          "--decoder), or one model to go on from (--from)")  # fmt: skip
+    return Path(encoder), Path(decoder)
 
 
 @dataclass(frozen=True)
@@ -34,18 +48,35 @@ class Beginning:
     bases: list[dict[str, Any]]  # the models it is, for regard.json and the card
 
     @classmethod
-    def read(cls, family: Task, start: Path) -> Beginning:
-        """The model in a folder, which must be of this family."""
+    def read(cls, family: Task, start: Start) -> Beginning:
+        """The model in a folder, which must be of this family; or the one that an encoder and a decoder make."""
+        if isinstance(start, tuple):
+            return cls._of_two(family, *start)
         folder = ModelFolder(start)
         if folder.about["task"] != family.name:
             raise ConfigError(
                 f"{start} is a model to {folder.about['task']}; a model to {family.name} cannot go on from it"
             )
         opened: Any = family.open(folder, Running("torch"))
-        _refuse_other_shapes(family, opened, start)
         hashes = [hash_file(path) for path in folder.weights()]
         bases = [describe_base(folder, str(start), hashes)]
         return cls(start.name, opened.model.config, opened.tokenizer, opened.model.state_dict(), hashes, bases)
+
+    @classmethod
+    def _of_two(cls, family: Task, encoder: Path, decoder: Path) -> Beginning:
+        if family.name != "translate":
+            raise ConfigError(
+                f"an encoder and a decoder make a translator; a model to {family.name} is one, see --from"
+            )
+        folders = ModelFolder(encoder), ModelFolder(decoder)
+        hashes = [[hash_file(path) for path in folder.weights()] for folder in folders]
+        every = [one for mine in hashes for one in mine]
+        model, tokenizer, weights = put_together(*folders)
+        bases = [
+            describe_base(folder, str(path), mine)
+            for folder, path, mine in zip(folders, (encoder, decoder), hashes, strict=True)
+        ]
+        return cls(f"{encoder.name} and {decoder.name}", model, tokenizer, weights, every, bases)
 
     def shape(self, wanted: Settings) -> Settings:
         """The settings, with the shape of this model; dropout is the one thing about it that may still be chosen."""
@@ -54,23 +85,13 @@ class Beginning:
             raise ConfigError("size and shape are those of the model that is gone on from; leave --size and "
                               "--set model.… out (dropout may be set)")  # fmt: skip
         kept = self.model.model_dump()
+        if self.model.encoder and "dropout" in given:
+            kept["encoder"]["dropout"] = given["dropout"]
         rate = GENTLER * choose_rate(self.model.width)
         return merge(merge({"train": {"rate": rate}}, wanted), {"model": kept | given})
 
     def keep(self, path: Path) -> None:
-        """Writes the weights for whoever sets the run up."""
+        """Writes the weights for whoever sets the run up; what is not among them is fresh, by the run's seed."""
         from regard.data.store import write_tensors
 
         write_tensors(path, self.weights, {})
-
-
-def _refuse_other_shapes(family: Task, opened: Any, start: Path) -> None:
-    """Some shapes are run here but never built anew: an encoder and a decoder that were put together."""
-    import torch
-
-    with torch.device("meta"):
-        fresh = family.build(opened.model.config, opened.tokenizer)
-    if fresh.state_dict().keys() != opened.model.state_dict().keys():
-        raise ConfigError(
-            f"{start} has a shape ({type(opened.model).__name__}) that can be used here but not trained further"
-        )

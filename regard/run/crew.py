@@ -53,7 +53,7 @@ def set_up(
     if standing.step:
         restore_weights(model, store.get("weights", standing.step))
     elif (run / START).exists():
-        restore_weights(model, open_tensors(run / START)[0])
+        restore_weights(model, model.state_dict() | open_tensors(run / START)[0])  # what is not there is fresh
     if world.size > 1 and config.shard and (config.train.parts or world.size) % world.size:
         raise ConfigError(f"train.parts={config.train.parts} cannot be shared equally by {world.size} workers, as a "
                           f"sharded run must; set train.parts={world.size}")  # fmt: skip

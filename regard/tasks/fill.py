@@ -19,7 +19,7 @@ from regard.tasks.texts import Paths, gather_texts, read_corpus
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_masked, learn_wordpieces
-from regard.use.filler import MASK, Filler
+from regard.use.filler import Filler
 from regard.use.hidden import encode_texts, hidden_batches, make_hiding, read_texts
 
 if TYPE_CHECKING:
@@ -150,10 +150,8 @@ def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
     """The files of a filler, in Hugging Face layout; a shape that has no class there says so."""
     from regard.interop import bert, own
-    from regard.interop.tokenizers import tokenizer_config
+    from regard.interop.tokenizers import bert_roles, tokenizer_config
 
-    roles = {"cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "unk": "[UNK]", "mask": MASK}
-    names = {f"{role}_token": name for role, name in roles.items()}
     config = bert.export_config(model, tokenizer.pad_id)
     if own.tells_all(bert, config, model):
         exported = bert.export_weights(weights)
@@ -162,7 +160,9 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     return {
         "config.json": encode_json(config),
         **tokenizer.files(),
-        "tokenizer_config.json": encode_json(tokenizer_config(model.max_positions, splits_special=False, **names)),
+        "tokenizer_config.json": encode_json(
+            tokenizer_config(model.max_positions, splits_special=False, **bert_roles(tokenizer))
+        ),
         "model.safetensors": weights_file(exported),
     }
 

@@ -64,7 +64,8 @@ class HeldOutPairs:
         with torch.inference_mode():
             for indexes in self._order:
                 check()
-                batch = collate_pairs(self._pairs.sources, self._pairs.targets, indexes, pad_id).to(device)
+                pairs = self._pairs
+                batch = collate_pairs(pairs.sources, pairs.targets, indexes, pad_id, model.start_id).to(device)
                 hidden = model(batch.source, batch.target)  # (B, T, D)
                 summed, labels = real_loss(model, hidden, batch.labels)
                 total, count = total + summed.item(), count + labels
@@ -74,7 +75,7 @@ class HeldOutPairs:
 def real_loss(
     model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0, agreement: float = 0.0
 ) -> tuple[Tensor, int]:
-    """Loss of the labels (B, T) that are not padding, which is never a choice. hidden (B, T, D)
+    """Loss of the labels (B, T) that are not padding. hidden (B, T, D)
 
     With agreement, hidden (2B, T, D) is of two passes one after the other, and what they say should agree.
     """
@@ -82,20 +83,18 @@ def real_loss(
     from regard.trainer.loss import token_loss
 
     is_real, pad_id = labels != model.pad_id, model.pad_id  # (B, T)
-    truth = labels[is_real]
-    truth = truth - (truth > pad_id).long()  # numbers of the choices: all ids but padding's
-    choices, bias = (without_row(part, pad_id) for part in (model.table, model.output_bias))  # (V - 1, D), (V - 1,)
-    assert choices is not None
+    truth, choices, bias = labels[is_real], model.table, model.output_bias  # (N,), (V, D), (V,)
+    if not model.may_say_padding:
+        truth = truth - (truth > pad_id).long()  # numbers of the choices: all ids but padding's
+        choices, bias = without_row(choices, pad_id), None if bias is None else without_row(bias, pad_id)
     if not agreement:
-        return token_loss(hidden[is_real], truth, choices, bias=bias, smoothing=smoothing)
-    first, second = (half[is_real] for half in hidden.chunk(2))  # (N, D) each
+        return token_loss(model.turned(hidden[is_real]), truth, choices, bias=bias, smoothing=smoothing)
+    first, second = (model.turned(half[is_real]) for half in hidden.chunk(2))  # (N, D) each
     return agreed_loss(first, second, truth, choices, bias=bias, smoothing=smoothing, weight=agreement)
 
 
-def without_row(table: Tensor | None, row: int) -> Tensor | None:
+def without_row(table: Tensor, row: int) -> Tensor:
     """All rows but one; a view where it is the last."""
     import torch
 
-    if table is None or row == len(table) - 1:
-        return None if table is None else table[:-1]
-    return torch.cat([table[:row], table[row + 1 :]])
+    return table[:-1] if row == len(table) - 1 else torch.cat([table[:row], table[row + 1 :]])

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 # The norm stands before each sub-layer: on two texts ahead of the paper's place, most with few pairs or few minutes
 # (docs/training.md).
-KINDS: dict[str, Settings] = {"transformer": {"model": {"norm": "pre"}}}
+# The others are made of two models (--encoder, --decoder), which bring their shape along.
+KINDS: dict[str, Settings] = {"transformer": {"model": {"norm": "pre"}}, "bert": {}, "bert-generation": {}}
 
 # The dial. tiny is the shape that did best on 29,000 pairs of captions (Transformer-Tiny, 2.6 M weights);
 # base and big are the paper's.
@@ -135,6 +136,9 @@ def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     """One vocabulary for both languages, from the training text alone."""
+    if config.model.kind != "transformer":
+        raise ConfigError(f"model.kind={config.model.kind} is a translator made of two models; give their folders with "
+                          f"--encoder and --decoder, or one that was made of two with --from")  # fmt: skip
     if config.text.tokenizer not in {None, "bpe"}:
         raise ConfigError(f"text.tokenizer={config.text.tokenizer}: a translator reads pieces (bpe); leave it out")
 
@@ -151,7 +155,7 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
 
 def encode(pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
     """Pairs as ids; those with an over-long side are left out and counted."""
-    encoded, _, left_out = encode_pairs(pairs, tokenizer, config.text.max_length, check)
+    encoded, _, left_out = encode_pairs(pairs, tokenizer, config, check)
     return Encoded(encoded.kept(), left_out)
 
 
@@ -166,7 +170,8 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
     loader = Loader(lengths, config.train.share(config.train.tokens_per_batch), config.seed)
 
     def batch(position: int) -> PairBatch:
-        return collate_pairs(pairs.sources, pairs.targets, loader.at(position), tokenizer.pad_id)
+        indexes, start = loader.at(position), config.model.start_id
+        return collate_pairs(pairs.sources, pairs.targets, indexes, tokenizer.pad_id, start)
 
     facts = {
         "pairs": len(pairs),
@@ -178,17 +183,18 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
 
 def judge(pairs: list[Pair], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
     """BLEU, which training goes by, the other scores, and samples."""
-    encoded, kept, left_out = encode_pairs(pairs, tokenizer, config.text.max_length, check)
+    encoded, kept, left_out = encode_pairs(pairs, tokenizer, config, check)
     held_out = HeldOutPairs(encoded, kept, tokenizer)
     return Judge(held_out.score, held_out.signature, {"held_out_pairs": len(encoded)}, left_out)
 
 
 def encode_pairs(
-    pairs: list[Pair], tokenizer: Tokenizer, limit: int, check: Check
+    pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> tuple[EncodedPairs, list[Pair], list[LeftOut]]:
-    """The pairs whose sides both have at most `limit` tokens, as ids and as they are; and those left out."""
+    """The pairs whose sides both are short enough, as ids and as they are; and those left out."""
     from regard.data.tokens import EncodedPairs, Packer
 
+    limit = min(config.text.max_length, config.model.longest)
     sources, targets = Packer(), Packer()
     kept: list[Pair] = []
     too_long: list[Pair] = []
@@ -205,7 +211,11 @@ def encode_pairs(
             targets.add(target)
             kept.append(pair)
     if not kept:
-        raise CorpusError(f"every pair has more than {limit} tokens on a side; raise --set text.max_length={2 * limit}")
+        remedy = (
+            f"raise --set text.max_length={2 * limit}" if limit == config.text.max_length
+            else "the model has no positions for more; give shorter lines"
+        )  # fmt: skip
+        raise CorpusError(f"every pair has more than {limit} tokens on a side; {remedy}")
     encoded = EncodedPairs(sources.pack(), targets.pack())
     reason = f"longer than {limit} tokens"
     return encoded, kept, [LeftOut(reason, len(too_long), f"line {too_long[0].line}")] if too_long else []
@@ -213,9 +223,9 @@ def encode_pairs(
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
     """A network with fresh weights."""
-    from regard.model.transformer import EncoderDecoder
+    from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
 
-    return EncoderDecoder(model, tokenizer.pad_id)
+    return EncoderAndDecoder(model, tokenizer.pad_id) if model.encoder else EncoderDecoder(model, tokenizer.pad_id)
 
 
 def loss(config: RunConfig) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
@@ -232,25 +242,29 @@ def loss(config: RunConfig) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
     """The files of a translator, in Hugging Face layout; a shape that has no class there says so."""
-    from regard.interop import marian, own
+    from regard.interop import encoder_decoder, marian, own
     from regard.interop.tokenizers import translator_config
 
     end, pad = tokenizer.end_id, tokenizer.pad_id
-    config = marian.export_config(model, end, pad)
-    if own.tells_all(marian, config, model):
+    config = encoder_decoder.export_config(model, end, pad) if model.encoder else marian.export_config(model, end, pad)
+    generation = marian.generation_config(end, pad, Translator.BEAM, model.max_positions)
+    if model.encoder:
+        exported = encoder_decoder.export_weights(weights, model)
+        generation |= {"bos_token_id": model.start_id, "decoder_start_token_id": model.start_id}
+    elif own.tells_all(marian, config, model):
         exported = marian.export_weights(weights, model, pad)
     else:
         config, exported = own.export_config(model, "translate"), own.export_weights(weights)
     return {
         "config.json": encode_json(config),
-        "generation_config.json": encode_json(marian.generation_config(end, pad, Translator.BEAM, model.max_positions)),
+        "generation_config.json": encode_json(generation),
         **tokenizer.files(),
-        "tokenizer_config.json": encode_json(translator_config(tokenizer, model.max_positions)),
+        "tokenizer_config.json": encode_json(translator_config(tokenizer, min(model.max_positions, model.longest))),
         "model.safetensors": weights_file(exported),
     }
 
 
-def extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Pair], tokenizer: Tokenizer) -> Extras:
+def extras(model: Any, tensors: dict[str, Tensor], valid: list[Pair], tokenizer: Tokenizer) -> Extras:
     """Which heads align, and which words are worth considering for which."""
     import torch
 
@@ -266,8 +280,11 @@ def extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Pair], toke
     kept = lexicon.kept()
     sources = tokenizer.encode_all([pair.source for pair in valid[:PAIRS]])
     targets = tokenizer.encode_targets([pair.target for pair in valid[:PAIRS]])
-    alignment = choose_heads(model, list(zip(sources, targets, strict=True)), kept)  # type: ignore[arg-type]
+    held = [both for both in zip(sources, targets, strict=True) if max(map(len, both)) <= model.config.longest]
+    alignment = choose_heads(model, held, kept)
     always = [number for number in tokenizer.marks if number != tokenizer.pad_id]
+    if model.config.encoder:  # no fast engine runs it, so nothing would be chosen from a shortlist
+        return Extras({"alignment": alignment}, {LEXICON: kept.pack()})
     shortlist = make_shortlist(lexicon, pairs, tokenizer.pieces[:-1], always)
     return Extras({"alignment": alignment}, {SHORTLIST: shortlist, LEXICON: kept.pack()})
 

@@ -147,8 +147,11 @@ class Tokenizer:
         return self.encode_all([text], is_part=True)[0]
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each translation, closed: here both languages are split alike."""
-        return self.encode_all(texts)
+        """The ids of each translation, closed but without a mark before it, which a decoder starts with: here both
+        languages are split alike.
+        """
+        before = max(0, len(self.encode("")) - 1)
+        return [ids[before:] for ids in self.encode_all(texts)]
 
     def words(self, text: str) -> list[str]:
         """The text as this tokenizer splits it before it looks pieces up."""
@@ -176,16 +179,21 @@ class Tokenizer:
         return isinstance(self._pieces.pre_tokenizer, pre_tokenizers.ByteLevel | pre_tokenizers.Sequence)
 
     @cached_property
+    def _decoder(self) -> decoders.Decoder:
+        return self._pieces.decoder or decoders.WordPiece()
+
+    @cached_property
     def special_ids(self) -> frozenset[int]:
         """Ids that are no part of any text: ends, marks, padding."""
         return frozenset(self._pieces.get_added_tokens_decoder())
 
     def _show(self, number: int) -> str:
         piece = self._pieces.id_to_token(number) or ""
+        is_pieces = isinstance(self._pieces.model, models.WordPiece)
         if number in self.special_ids:
-            return piece
-        if isinstance(self._pieces.model, models.WordPiece):
-            return piece.removeprefix("##") if piece.startswith("##") else f" {piece}"
+            return f" {piece}" if is_pieces and piece in ROLES["unknown"] else piece  # it stands for a word
+        if is_pieces:
+            return piece.removeprefix("##") if piece.startswith("##") else str(self._decoder.decode(["", piece]))
         if not self._has_bytes:
             return piece
         # One piece may be part of a character: it is shown as the replacement character.

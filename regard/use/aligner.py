@@ -13,6 +13,7 @@ from regard.generate.found import Hypothesis
 from regard.look.align import Agreement, Links, align_words, read_pharaoh, symmetrise
 from regard.look.chances import FILE, MOST_BYTES, Chances
 from regard.text.corpus import PairFiles, read_lines, read_pairs
+from regard.text.tokenizer import ROLES
 
 if TYPE_CHECKING:
     from regard.use.translator import Translator
@@ -30,7 +31,15 @@ class Aligner:
         mine, theirs = list(source[:-1]), found.ids
         looks = found.looks[1:] if self._is_after else found.looks
         chances = self._chances.of(mine, theirs).tolist() if self._chances else None
-        return align_words(looks, self._tokenizer.tokens(mine), self._tokenizer.tokens(theirs), chances)
+        return align_words(looks, self._written(mine), self._written(theirs), chances)
+
+    def _written(self, ids: list[int]) -> list[str]:
+        """Tokens as people read them; a mark such as [CLS] is no word, but one that stands for an unknown word is."""
+        special, tokens = self._tokenizer.special_ids, self._tokenizer.tokens(ids)
+        return [
+            " " if number in special and token.strip() not in ROLES["unknown"] else token
+            for number, token in zip(ids, tokens, strict=True)
+        ]
 
     def reads(self, ids: Sequence[int]) -> float:
         """Share of the tokens of a text that were seen as sources in training; 1 where nothing is known."""
@@ -48,6 +57,8 @@ def align_pairs(translator: Translator, sources: Sequence[str], targets: Sequenc
     """The alignment of given translations: the model is made to say them, and watched."""
     tokenizer = translator.tokenizer
     read, said = tokenizer.encode_all(list(sources)), tokenizer.encode_targets(list(targets))
+    for mine, theirs in zip(read, said, strict=True):
+        translator.refuse_long("text", theirs, mine)
     forced = [[Hypothesis(ids[:-1], 0.0, True)] for ids in said]
     watched = translator.native.watch(read, forced)
     return [translator.aligner.align(ids, found[0]) for ids, found in zip(read, watched, strict=True)]

@@ -25,7 +25,9 @@ class Decoder(Trained):
             from regard.model.transformer import TextDecoder
 
             if folder.about.get("part"):
-                config = read_shape(folder, bert.import_config).model_copy(update={"segments": 0})
+                config = read_shape(folder, bert.import_config).model_copy(
+                    update={"kind": "bert-generation", "segments": 0}
+                )
                 return adopt_network(folder, lambda: TextDecoder(config, tokenizer.pad_id), opened)
             return read_network(folder, tokenizer, bert_generation.DECODER, lambda c, t: TextDecoder(c, t.pad_id))
 

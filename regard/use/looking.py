@@ -31,6 +31,7 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
         said = [*best.ids, *(translator.generation.ends[:1] if best.is_finished else [])]
     else:
         said = tokenizer.encode_targets([target.strip()])[0]
+        translator.refuse_long("target", said)
     if not said:
         raise ConfigError("nothing was said, so there is nothing to see")
     model = translator.model

@@ -144,12 +144,17 @@ def read_network(
 ) -> nn.Module:
     """The network in a folder, ready to be used."""
     config = read_shape(folder, layout.import_config)
-    if config.vocab_size < tokenizer.vocab_size:  # a table may be filled up to a round number
-        sizes = f"config.json has vocab_size {config.vocab_size}, but tokenizer.json {tokenizer.vocab_size} entries"
-        raise FolderError(f"{sizes}; they are not of the same model")
+    refuse_small_table(config, tokenizer)
     listed = list_for(folder, config)
     model = build_empty(lambda: build(config, tokenizer))
     return fill(model, layout.import_weights(read_for(folder, listed, model), shapes_of(model)))
+
+
+def refuse_small_table(config: ModelConfig, tokenizer: Tokenizer) -> None:
+    """A table may be filled up to a round number, but every piece has a row of it."""
+    if config.vocab_size < tokenizer.vocab_size:
+        sizes = f"config.json has vocab_size {config.vocab_size}, but tokenizer.json {tokenizer.vocab_size} entries"
+        raise FolderError(f"{sizes}; they are not of the same model")
 
 
 def read_shape(folder: ModelFolder, read: Callable[[dict[str, Any]], Any]) -> Any:
@@ -213,20 +218,6 @@ def fill(model: nn.Module, weights: Weights, *, strict: bool = True) -> nn.Modul
     return model.eval()
 
 
-def read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
-    """An encoder and a decoder that were put together."""
-    from regard.interop import bert_generation
-    from regard.model.transformer import EncoderAndDecoder, TextDecoder, TextEncoder
-
-    encoder, decoder = read_shape(folder, bert_generation.import_pair_config)
-    told, pad = generation_of(folder, tokenizer), tokenizer.pad_id
-    listed = list_for(folder, encoder, decoder)
-    model = build_empty(
-        lambda: EncoderAndDecoder(TextEncoder(encoder, pad), TextDecoder(decoder, pad), told.start or 0, told.never)
-    )
-    return fill(model, bert_generation.import_pair_weights(read_for(folder, listed, model), shapes_of(model)))
-
-
 def generation_of(folder: ModelFolder, tokenizer: Any) -> Generation:
     """How this model's texts begin and end; its tokenizer then knows it too. Of models that generate none, nothing."""
     if folder.about.get("task") not in GENERATING:
@@ -241,7 +232,8 @@ def generation_of(folder: ModelFolder, tokenizer: Any) -> Generation:
         told = side | {name: value for name, value in config.items() if value is not None}
         found = read_generation(told, CONFIG, size, is_translator=is_translator)
     if "foreign" not in folder.about:
-        return replace(found, never=(*found.never, tokenizer.pad_id)) if is_translator else found
+        never_pads = is_translator and not side  # of two BERTs, padding is a choice like others, as in transformers
+        return replace(found, never=(*found.never, tokenizer.pad_id)) if never_pads else found
     if not is_translator:
         tokenizer.with_roles(begin=found.ends[0] if found.begin is None else found.begin, end=found.ends[0])
         return found

@@ -22,13 +22,13 @@ from regard.text.segments import split_to_fit
 from regard.text.terms import Terms, terms_in
 from regard.text.tokenizer import Tokenizer, name_rows
 from regard.use.aligner import Aligner, align_pairs, score_alignment
+from regard.use.pair import read_pair
 from regard.use.trained import (
     Running,
     Trained,
     choose_layout,
     generation_of,
     read_network,
-    read_pair,
     refuse_below_one,
 )
 from regard.use.translation import Translation, join
@@ -151,6 +151,8 @@ class Translator(Trained):
         if prefix and terms:
             raise ConfigError("a prefix and terms cannot be asked for at the same time")
         forced = self.tokenizer.encode_part(prefix) if prefix else []
+        if self._fast is None:
+            self.refuse_long("prefix", forced)
         begun: deque[Begun] = deque()
         for window in windows:
             if window:
@@ -280,7 +282,16 @@ class Translator(Trained):
     @property
     def _longest(self) -> int:
         """Most tokens of a source that is translated in one."""
-        return max(SHORTEST_LIMIT, int(self.about.get("data", {}).get("longest_source", 0)))
+        longest = max(SHORTEST_LIMIT, int(self.about.get("data", {}).get("longest_source", 0)))
+        return longest if self._fast else min(longest, (self.model.config.encoder or self.model.config).longest)
+
+    def refuse_long(self, what: str, target: Sequence[int], source: Sequence[int] = ()) -> None:
+        """Positions that were learned have an end; nothing that is given may lie beyond it."""
+        config = self.model.config
+        for ids, most in ((target, self.model.longest), (source, (config.encoder or config).longest)):
+            if len(ids) > most:
+                raise ConfigError(f"the {what} has {len(ids)} tokens, and the model has positions for at most {most}; "
+                                  f"shorten it")  # fmt: skip
 
     def split(self, lines: list[str]) -> tuple[list[int], list[str], list[list[int]]]:
         """How many parts each line has, the parts, and their ids. A line longer than any the model has seen in training

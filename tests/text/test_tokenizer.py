@@ -111,7 +111,10 @@ def test_wordpieces_mark_what_goes_on_and_special_names_in_a_text_are_text():
     assert tokens[0] == "[CLS]" and tokens[-1] == "[SEP]" and tokens[1] == " the"
     assert tokenizer.mask_id not in tokenizer.encode("a [MASK] b")
     starts = dict(zip(range(tokenizer.vocab_size), tokenizer.starts_word(), strict=True))
-    assert all(starts[i] == tokenizer.tokens([i])[0].startswith(" ") for i in starts.keys() - tokenizer.special_ids)
+    shown = {i: tokenizer.tokens([i])[0] for i in starts.keys() - tokenizer.special_ids}
+    assert all(starts[i] == token.startswith(" ") for i, token in shown.items() if token[-1].isalpha())
+    ids = tokenizer.encode("The dogs sleep, the dog.")
+    assert "".join(shown[i] for i in ids[1:-1]).strip() == tokenizer.decode(ids)  # words by spaces, as in the text
 
 
 def test_answers_of_several_words_are_one_piece():
