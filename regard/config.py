@@ -8,10 +8,11 @@ from __future__ import annotations
 import difflib
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from regard.errors import ConfigError
 
@@ -19,7 +20,16 @@ Size = Literal["tiny", "small", "base", "big"]
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _a_switch_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        kinds = (annotation, *get_args(annotation))
+        if isinstance(value, bool) and {int, float} & set(kinds) and bool not in kinds:
+            raise ValueError("true and false are for switches")
+        return value
 
 
 class TextConfig(_Settings):
@@ -217,8 +227,8 @@ def resolve(settings: Settings) -> RunConfig:
 
 
 def explain(problem: ValidationError, tree: type[BaseModel] = RunConfig) -> str:
-    """All that is wrong with some settings of a tree, in one line."""
-    return "; ".join(_explain(error, tree) for error in problem.errors())
+    """What is wrong with settings of a tree and what would be right, each once, in our words and by its whole name."""
+    return "; ".join(dict.fromkeys(_explain(error, tree) for error in problem.errors()))
 
 
 def choose_rate(width: int) -> float:
@@ -244,20 +254,61 @@ def nearest(word: str, known: list[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}"
 
 
-def _explain(error: Any, tree: type[BaseModel]) -> str:
-    place = [str(part) for part in error["loc"]]
+def suggest(name: str) -> str:
+    """The setting that was probably meant by a name, as train.rate by rate or train.rat; or those of its section."""
+    section, _, last = name.rpartition(".")
+    known = [*RunConfig.model_fields, *_every_setting()]
+
+    def likeness(one: str) -> float:
+        there, _, other = one.rpartition(".")
+        like = [difflib.SequenceMatcher(None, *pair).ratio() for pair in ((last, other), (section, there))]
+        return like[0] + (0.2 * like[1] if section else 0.0)
+
+    best = max(known, key=likeness)
+    if likeness(best) >= 0.7:
+        return f"; did you mean {best}?"
+    beside = [one for one in known if section and one.startswith(f"{section}.")]
+    return f"; known here: {', '.join(beside or [*RunConfig.model_fields])}"
+
+
+def _every_setting() -> Iterator[str]:
+    for name, field in RunConfig.model_fields.items():
+        if isinstance(field.default, _Settings):
+            yield from (f"{name}.{key}" for key in type(field.default).model_fields)
+        else:
+            yield name
+
+
+def _explain(error: Any, root: type[BaseModel]) -> str:
+    place, given = [str(part) for part in error["loc"]], error["input"]
     name = ".".join(place)
     if error["type"] == "extra_forbidden":
-        return f"there is no setting {name}{nearest(place[-1], _names(place[:-1], tree))}"
-    message = error["msg"].removeprefix("Value error, ")
-    if not place or error["type"] == "value_error":
-        return message
-    return f"{name}={error['input']!r:.60}: {message}"
+        deeper = [name, *map(str, given)][:2] if isinstance(given, dict) else [name]  # a section nobody knows
+        return f"there is no setting {name}{suggest('.'.join(deeper))}"
+    field: Any = None
+    for part in place:
+        field = root.model_fields[part]
+        root = field.annotation if isinstance(field.default, _Settings) else root
+    if field is None or (isinstance(field.default, _Settings) and error["type"] == "value_error"):
+        return str(error["msg"]).removeprefix("Value error, ")  # a rule of ours about several settings
+    if isinstance(field.default, _Settings):
+        example = next(iter(root.model_fields))
+        return f"{name}={given!r:.60}: {name} is a section; name a setting of it, as in {name}.{example}"
+    return f"{name}={given!r:.60} is not {_wanted(field)}" + (", or auto" if name == "workers" else "")
 
 
-def _names(section: list[str], tree: type[BaseModel]) -> list[str]:
-    model: Any = tree
-    for part in section:
-        annotation = model.model_fields[part].annotation
-        model = next((a for a in (annotation, *get_args(annotation)) if isinstance(a, type)), None)
-    return list(model.model_fields)
+def _wanted(field: Any) -> str:
+    """What a setting may be, in words."""
+    kinds = [kind for kind in (get_args(field.annotation) or (field.annotation,)) if kind is not type(None)]
+    if not isinstance(kinds[0], type | str):  # a choice, or nothing
+        kinds = list(get_args(kinds[0]))
+    if isinstance(kinds[0], str):
+        return f"one of {', '.join(kinds)}"
+    if kinds[0] is bool:
+        return "true or false"
+    if kinds[0] is str:
+        return "a word"
+    words = {"ge": "of at least", "gt": "above", "le": "of at most", "lt": "below"}
+    limits = [(name, getattr(one, name)) for one in field.metadata for name in words if hasattr(one, name)]
+    bounds = " and ".join(f"{words[name]} {limit}" for name, limit in limits)
+    return f"a {'whole ' if kinds[0] is int else ''}number{' ' + bounds if bounds else ''}"

@@ -1,6 +1,9 @@
 """Settings: a typo is an error, a rule names its remedy."""
 
+import re
+
 import pytest
+from pydantic import BaseModel
 
 from regard.config import RunConfig, differences, merge, parse_assignment, read_toml, resolve
 from regard.errors import ConfigError
@@ -9,15 +12,21 @@ from regard.errors import ConfigError
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"trian": {}}, "no setting trian; did you mean train"),
-        ({"train": {"rat": 1}}, r"no setting train\.rat; did you mean rate"),
-        ({"model": {"widht": 1}}, "did you mean width"),
-        ({"model": {"zzz": 1}}, "known here: .*width"),
+        ({"trian": {}}, r"no setting trian; did you mean"),
+        ({"train": {"rat": 1}}, r"no setting train\.rat; did you mean train\.rate\?"),
+        ({"model": {"widht": 1}}, r"did you mean model\.width\?"),
+        ({"model": {"zzz": 1}}, r"known here: .*model\.width"),
+        ({"zzz": 1}, "known here: .*train"),
+        ({"rate": 0.1}, r"there is no setting rate; did you mean train\.rate\?"),
+        ({"minutes": 1}, r"did you mean stop\.minutes\?"),
+        ({"trian": {"rate": 0.1}}, r"no setting trian; did you mean train\.rate\?"),
+        ({"train": 5}, r"train=5: train is a section; name a setting of it, as in train\."),
+        ({"workers": "lots"}, "workers='lots' is not a whole number of at least 1, or auto"),
         ({"model": {"width": 30, "heads": 4}}, "width=30 cannot be shared equally by heads=4; try width=32"),
         ({"model": {"width": 7, "heads": 1}}, "must be even"),
         ({"train": {"rate": -1}}, r"train\.rate=-1"),
         ({"train": {"rate": "fast"}}, r"train\.rate='fast'"),
-        ({"model": {"norm": "middle"}}, "'post' or 'pre'"),
+        ({"model": {"norm": "middle"}}, "model.norm='middle' is not one of post, pre"),
         ({"text": {"vocab_size": 100}}, r"text\.vocab_size=100"),
     ],
 )
@@ -53,3 +62,31 @@ def test_a_config_comes_back_from_json_and_differences_are_named():
     assert RunConfig.model_validate_json(config.model_dump_json()) == config
     other = resolve(merge(config.model_dump(), {"train": {"rate": 0.02}, "seed": 5}))
     assert differences(config, other) == ["seed: 1 -> 5", "train.rate: 0.01 -> 0.02"]
+
+
+WRONG = ["lots", "", [], {}, {"a": 1}, True, -1, 0.5, 10**30, float("nan"), float("inf"), b"x", object()]
+
+
+def every_setting():
+    for name, field in RunConfig.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            yield from ((name, key) for key in type(field.default).model_fields)
+        yield (name,)
+
+
+@pytest.mark.parametrize("path", every_setting(), ids=".".join)
+def test_every_wrong_value_of_every_setting_is_told_in_our_words(path):
+    """By the whole name of the setting, with what was given; never in those of the library that checks."""
+    refused = 0
+    for value in WRONG:
+        settings = value
+        for part in reversed(path):
+            settings = {part: settings}
+        try:
+            resolve(settings)
+        except ConfigError as problem:
+            refused += 1
+            assert path[-1] in str(problem) or "; did you mean" in str(problem), problem
+            assert not re.search("Input should|unable to|Value error|pydantic|type=|validation", str(problem)), problem
+    assert refused >= (2 if path == ("task",) or path[0].endswith("language") else 4)
+    assert path not in [("seed",), ("model", "layers")] or refused >= len(WRONG) - 1

@@ -28,7 +28,7 @@ def check(
         list[Path] | None, typer.Option(help="Text to validate or test on: what is also in it is told. Repeatable.")
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Two files are running text, not translations.")] = False,
-    columns: Columns = "1,2",
+    columns: Columns = None,
     keys: Keys = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
 ) -> None:
@@ -36,7 +36,7 @@ def check(
     from regard.text.doctor import check_pairs, check_text, hashes_of
 
     known = hashes_of(against or [])
-    pairs = None if plain else pairs_of(files, pair_of_numbers(columns), pair_of_words(keys) if keys else None)
+    pairs = None if plain else pairs_of(files, pair_of_numbers(columns or "1,2"), pair_of_words(keys) if keys else None)
     with reading(files) as tick:
         report = check_pairs(pairs, known, tick) if pairs else check_text(files, known, tick)
     put(json.dumps(_told(report), ensure_ascii=False) if as_json else describe(report))

@@ -14,9 +14,10 @@ from regard.cli.check import check
 from regard.cli.exchange import export_model, import_model
 from regard.cli.look import look
 from regard.cli.serve import serve_models
-from regard.cli.settings import Columns, Keys, Model, applying, pair_of_numbers, pair_of_words
-from regard.cli.told import put, say, told
+from regard.cli.settings import Columns, Keys, Model, applying, choose_pair, refuse_together
+from regard.cli.told import hint_at_typing, put, say, told
 from regard.cli.train import train_app
+from regard.errors import ConfigError
 
 app = typer.Typer(
     name="regard",
@@ -76,14 +77,20 @@ def _root(
 def translate(
     model: Model,
     file: Annotated[
-        Path | None, typer.Argument(help="Text to translate; else standard input.", show_default=False)
+        Path | None, typer.Argument(help="A file to translate; else standard input.", show_default=False)
     ] = None,
-    beam: Annotated[int, typer.Option(min=1, help="Translations kept alive while searching; 1 is greedy.")] = 4,
-    length_penalty: Annotated[float, typer.Option(min=0, help="Above 0, longer translations are not at a loss.")] = 1.0,
+    text: Annotated[str | None, typer.Option(help="Translate this text.", show_default=False)] = None,
+    beam: Annotated[
+        int | None,
+        typer.Option(min=1, help="Translations kept alive while searching; 1 is greedy; 4, or N of --n-best if more."),
+    ] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(min=0, help="Of a beam: above 0, longer translations are not at a loss; 1.")
+    ] = None,
     max_length: Annotated[
         int | None, typer.Option(min=1, help="Most tokens of a translation; else by the source.")
     ] = None,
-    n_best: Annotated[int, typer.Option(min=1, help="Print the N best: line ||| text ||| score, lines from 0.")] = 1,
+    n_best: Annotated[int, typer.Option(min=1, help="Print the N best: line ||| text ||| score.")] = 1,
     prefix: Annotated[str, typer.Option(help="What every translation begins with.")] = "",
     terms: Annotated[
         Path | None, typer.Option(help="Terms and how to translate them: term, tab, translation.", show_default=False)
@@ -98,16 +105,26 @@ def translate(
     from regard.cli.lines import translate_lines
     from regard.text.terms import read_terms
 
+    refuse_together(text=text, file=file)
+    refuse_together(prefix=prefix or None, terms=terms)
+    if beam is not None and n_best > beam:
+        raise ConfigError(f"--n-best {n_best} is more than --beam {beam} keeps; raise --beam, or leave it out")
+    if length_penalty is not None and beam == 1:
+        raise ConfigError("--length-penalty ranks what a beam search finds; with --beam 1 there is nothing to rank")
+    if fast and engine == "torch":
+        raise ConfigError("--fast is for --engine ctranslate2; torch has no shortlist")
+    wanted = read_terms(terms) if terms else None
     translate_lines(
         _open(model, "translate", engine, precision),
         file,
-        beam=beam,
-        length_penalty=length_penalty,
+        text,
+        beam=beam or max(4, n_best),
+        length_penalty=1.0 if length_penalty is None else length_penalty,
         max_length=max_length,
         n_best=n_best,
         scores=as_json or n_best > 1,
         prefix=prefix,
-        terms=read_terms(terms) if terms else None,
+        terms=wanted,
         alignments=alignments,
         fast=fast,
         as_json=as_json,
@@ -133,8 +150,14 @@ def write(
     as_json: Json = False,
 ) -> None:
     """Go on with a text, shown as it is written."""
+    from regard.generate.settings import Sampling
+
+    Sampling(temperature, top_k, top_p)  # what cannot be is told before the model is opened
+    if temperature == 0 and (top_k or top_p):
+        raise ConfigError("--top-k and --top-p are about what is drawn; --temperature 0 draws nothing, leave them out")
     writer = _open(model, "write", engine, precision)
     if prompt == "-":
+        hint_at_typing("Type what the text begins with; Ctrl-D ends it.")
         prompt = sys.stdin.read()
     how = {"tokens": tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p, "stop": stop}
     if as_json:
@@ -142,8 +165,11 @@ def write(
             put(json.dumps({"prompt": prompt, "text": text}, ensure_ascii=False))
         return
     for number in range(samples):
-        sys.stdout.write(prompt if number == 0 else "\n" + prompt)
-        for piece in writer.stream(prompt, seed=None if seed is None else seed + number, **how):
+        pieces = writer.stream(prompt, seed=None if seed is None else seed + number, **how)
+        first = next(pieces, "")  # whatever is wrong is told before anything is written
+        sys.stdout.write((prompt if number == 0 else "\n" + prompt) + first)
+        sys.stdout.flush()
+        for piece in pieces:
             sys.stdout.write(piece)
             sys.stdout.flush()
         put("")
@@ -200,7 +226,7 @@ def evaluate(
     tokenize: Annotated[
         str | None, typer.Option(help="sacrebleu's tokenizer: 13a (default), none, intl, zh, …")
     ] = None,
-    columns: Columns | None = None,
+    columns: Columns = None,
     keys: Keys = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Of a translator; 4 if not given.")] = None,
     stride: Annotated[int | None, typer.Option(help="Of a writer: tokens its window moves on by.")] = None,
@@ -209,18 +235,20 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Score a model on held-out text: translate BLEU and chrF, write perplexity, fill and answer accuracy."""
-    from regard.errors import ConfigError
     from regard.run import load
 
+    if reverse and not gold:
+        raise ConfigError("--reverse is to align with; give the links to compare with too, by --gold")
     options = {
-        "against": load(against) if against else None, "tokenize": tokenize, "beam": beam, "stride": stride,
-        "gold": gold, "reverse": load(reverse) if reverse else None,
-        "columns": pair_of_numbers(columns) if columns else None, "keys": pair_of_words(keys) if keys else None,
+        "against": against, "tokenize": tokenize, "beam": beam, "stride": stride, "gold": gold, "reverse": reverse,
+        **choose_pair(columns, keys),
     }  # fmt: skip
     opened = load(model)
     if not hasattr(opened, "evaluate"):
         raise ConfigError(f"{model} is a model to {opened.about['task']}, which has no score here")
-    report = opened.evaluate(*_fitting(opened.evaluate, files), **applying(opened, opened.evaluate, options))
+    chosen = applying(opened, opened.evaluate, options)
+    chosen |= {name: load(chosen[name]) for name in ("against", "reverse") if name in chosen}
+    report = opened.evaluate(*_fitting(opened.evaluate, files), **chosen)
     if as_json:
         put(json.dumps(report))
         return
@@ -256,20 +284,23 @@ def demo(
     task: Annotated[
         Literal["translate", "write", "fill", "answer"], typer.Argument(help="What to learn.")
     ] = "translate",
-    direction: Annotated[str, typer.Option(help="Of translate: from which language to which: en, de, fr.")] = "en-fr",
+    direction: Annotated[
+        str | None, typer.Option(help="Of translate: from which language to which: en, de, fr; en-fr if not given.")
+    ] = None,
     to: Annotated[Path, typer.Option(help="Folder for the text and the model.")] = Path("models/demo"),
 ) -> None:
     """Train on text that is at hand in a few minutes and show what was learned."""
     from regard.cli.demo import DEMOS
 
-    DEMOS[task](direction, to, put, say)
+    if direction and task != "translate":
+        raise ConfigError(f"--direction {direction} is for translate; a demo of {task} has none, leave it out")
+    DEMOS[task](direction or "en-fr", to, put, say)
 
 
 def _open(folder: Path, task: str, engine: str | None = None, precision: str | None = None) -> Any:
     """The model in a folder, which must be of this task."""
     import warnings
 
-    from regard.errors import ConfigError
     from regard.run import load
     from regard.tasks import TASKS
 

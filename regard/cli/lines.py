@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
+from regard.cli.told import hint_at_typing
 from regard.errors import CorpusError
 from regard.look.align import to_pharaoh
 
@@ -22,19 +24,23 @@ TELL_SECONDS = 0.5  # between two words on how far it got
 def translate_lines(
     translator: Any,
     file: Path | None,
+    text: str | None = None,
     *,
     as_json: bool,
     put: Callable[[str], None],
     say: Callable[[str], None],
     **options: Any,
 ) -> None:
-    """Translates a file or standard input; whoever feeds it line by line gets each answer before the next line."""
+    """Translates a file, a text or standard input; whoever feeds it line by line gets each answer before the next line.
+
+    Lines are counted from 1, in what is printed and in what is said about them.
+    """
     with ExitStack() as stack:
-        source = _open(file, stack)
+        source = _Source(BytesIO(text.encode())) if text is not None else _open(file, stack)
         windows = _windows(source, say, stack.enter_context(_Progress(source)))
-        for number, answer in enumerate(translator.translate_windows(windows, **options)):
+        for number, answer in enumerate(translator.translate_windows(windows, **options), start=1):
             for note in answer.notes:
-                say(f"line {number + 1}: {note}")
+                say(f"line {number}: {note}")
             if as_json:
                 put(json.dumps({"line": number, **asdict(answer)}, ensure_ascii=False))
                 continue
@@ -103,11 +109,13 @@ class _Source:
 
 def _open(file: Path | None, stack: ExitStack) -> _Source:
     if file is None:
+        hint_at_typing("Type a line to translate it; Ctrl-D ends.")
         return _Source(sys.stdin.buffer)
     try:
         return _Source(stack.enter_context(file.open("rb")))
     except OSError as problem:
-        raise CorpusError(f"{file} cannot be read: {problem.strerror}") from None
+        remedy = "name a file" if file.exists() else 'pipe a text in, or give it with --text "…"'
+        raise CorpusError(f"{file} cannot be read: {problem.strerror}; {remedy}") from None
 
 
 def _decode(raw: bytes, number: int, say: Callable[[str], None]) -> str:

@@ -9,6 +9,7 @@ import typer
 from regard.cli.settings import Model, applying
 from regard.cli.told import put, say
 
+WHOLE = (".html", ".json")  # endings of files with everything in them
 MOST = 96  # tokens up to which a page tells why without being asked: each word and each head takes a forward
 
 
@@ -32,11 +33,20 @@ def look(
 
     if to and to.suffix not in ENDINGS:
         raise ConfigError(f"--to {to} does not end in one of {', '.join(ENDINGS)}")
+    is_whole = to is not None and to.suffix in WHOLE
+    one_map = [name for name, value in (("--kind", kind), ("--layer", layer), ("--head", head)) if value is not None]
+    if is_whole and one_map:
+        raise ConfigError(f"{', '.join(one_map)}: {to} will hold every map; these choose one for a terminal or a "
+                          f"picture, leave them out")  # fmt: skip
+    if why and not is_whole:
+        raise ConfigError(f"--why is shown in a page; add --to FILE.html (or {', '.join(WHOLE[1:])})")
+    if target is not None and beam is not None:
+        raise ConfigError("--beam searches for a translation, and --target gives one; leave one of them out")
     opened = load(model)
     if not hasattr(opened, "look"):
         raise ConfigError(f"{model} is a part of a model, and says nothing by itself to look at")
     given = " ".join(text)
-    if why is None and to and to.suffix in {".html", ".json"} and len(given.split()) <= MOST:
+    if why is None and is_whole and len(given.split()) <= MOST:
         why = "why" in inspect.signature(opened.look).parameters or None
     options = {"target": target, "story": read_sentences(story) if story else None, "beam": beam, "why": why or None}
     seen = opened.look(given, **applying(opened, opened.look, options))

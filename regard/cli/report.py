@@ -17,6 +17,7 @@ from regard.trainer.loop import Progress as Step
 from regard.trainer.loop import Scored
 from regard.trainer.stop import Stopper
 
+TELL_SECONDS = 30  # of training between two lines on how far it got, where no live one can be shown
 MOST_SHOWN, LEAST_SHOWN = 4, 0.05  # sentences of a hop, and how much it must have looked at them
 
 
@@ -47,7 +48,7 @@ class Report:
         self.finished: Finished | None = None
         self._plan: Plan | None = None
         self._pieces = 1
-        self._seconds = 0.0
+        self._seconds = self._told = 0.0
         self._loss = self._speed = 0.0
         self._newest_score = ""
         columns = (TextColumn("{task.fields[line]}"), BarColumn(), _TimeLeft())
@@ -88,8 +89,13 @@ class Report:
         end = "until it gets no better" if plan.left is None else f"~{_duration(plan.left)} to finish"
         memory = f"{plan.measured['memory'] / 1e9:.1f} GB"
         self.say(f"~{_duration(plan.seconds_per_epoch)} per epoch, {end}, {memory}")
+        if plan.is_short:
+            self.say(f"That is {plan.updates:.0f} updates, {plan.updates / plan.updates_per_epoch:.2g} epochs: expect "
+                     f"little below about {_duration(plan.least_updates * plan.pace)}")  # fmt: skip
+        self.say(f"Numbers as it goes: {plan.folder / 'run' / 'metrics.jsonl'}")
         for left_out in plan.left_out:
-            self.say(f"Left out {left_out.count} {plan.unit}: {left_out.reason} (such as {left_out.example})")
+            unit = left_out.unit or plan.unit
+            self.say(f"Left out {left_out.count} {unit}: {left_out.reason} (such as {left_out.example})")
         if plan.step:
             self.say(f"Going on from step {plan.step}")
         if plan.note:
@@ -109,6 +115,10 @@ class Report:
         self._loss += share * (event.loss - self._loss)
         self._speed += share * (event.tokens / event.seconds - self._speed)
         line = f"step {event.step}  loss {self._loss:.3f}{self._newest_score}  {self._speed:.0f} tokens/s"
+        if not self.console.is_terminal and self._seconds - self._told >= TELL_SECONDS:
+            self._told = self._seconds
+            left = "" if event.left is None else f", ~{_duration(event.left)} left"
+            self.say(f"{line}{left}")
         done, total = self._progress()
         self._bar.update(self._task, line=line, completed=done, total=total, left=event.left)
 
@@ -164,12 +174,16 @@ def describe(about: dict[str, Any], parameters: int, size: int) -> str:
         "licence": about.get("license"),
         "fine-tuned": " and ".join(f"from {base}" for base in name_bases(about)),
         "data": ", ".join(counts),
-        "files": ", ".join(data.get("files", {}).values()),
+        "files": _some(list(data.get("files", {}).values())),
         "training": past and f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
         "scores": ", ".join(f"{name} {value:.4g}" for name, value in about.get("scores", {}).items()),
         "made with": about.get("regard") and f"regard {about['regard']}",
     }
     return "\n".join(f"{name:10} {value}" for name, value in rows.items() if value)
+
+
+def _some(names: list[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def describe_answer(answer: Any) -> str:

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
-Columns = Annotated[str, typer.Option(help="Columns of a .tsv file: source,target, counted from 1.")]
+Columns = Annotated[
+    str | None, typer.Option(help="Columns of a .tsv file: source,target, counted from 1; 1,2 if not given.")
+]
 Keys = Annotated[str | None, typer.Option(help="Keys of a .jsonl file: source,target.")]
 
 
@@ -19,6 +21,11 @@ def collect(config: Path | None, assignments: list[str], **flags: Any) -> dict[s
     for assignment in assignments:
         settings = merge(settings, parse_assignment(assignment))
     return merge(settings, _given(flags))
+
+
+def choose_pair(columns: str | None, keys: str | None) -> dict[str, Any]:
+    """Which columns or keys of a file are source and target, as far as somebody said."""
+    return {"columns": pair_of_numbers(columns) if columns else None, "keys": pair_of_words(keys) if keys else None}
 
 
 def pair_of_words(text: str) -> tuple[str, str]:
@@ -49,5 +56,14 @@ def applying(opened: Any, method: Any, options: dict[str, Any]) -> dict[str, Any
 
     given = {name: value for name, value in options.items() if value is not None}
     for name in given.keys() - inspect.signature(method).parameters.keys():
-        raise ConfigError(f"--{name} is not for a model to {opened.about['task']}")
+        raise ConfigError(f"--{name.replace('_', '-')} is not for a model to {opened.about['task']}; leave it out")
     return given
+
+
+def refuse_together(**options: Any) -> None:
+    """An error if more than one of these was given."""
+    from regard.errors import ConfigError
+
+    given = [f"--{name.replace('_', '-')}" if name != "file" else "a file" for name, value in options.items() if value]
+    if len(given) > 1:
+        raise ConfigError(f"{' and '.join(given)} cannot go together; give one of them")

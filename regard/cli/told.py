@@ -45,3 +45,9 @@ def say(message: str) -> None:
 def put(line: str) -> None:
     """A line of data."""
     sys.stdout.write(line + "\n")
+
+
+def hint_at_typing(hint: str) -> None:
+    """Tells somebody at a terminal what is waited for."""
+    if sys.stdin.isatty():
+        say(hint)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from regard.cli.settings import Columns, Keys, collect, pair_of_numbers, pair_of_words
+from regard.cli.settings import Columns, Keys, choose_pair, collect
 from regard.cli.told import told
 from regard.text.corpus import PairFiles
 
@@ -63,13 +63,15 @@ def _with_run_options(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _watch(task: str, to: Path, run: dict[str, Any], checked: PairFiles | list[Path], **files: Any) -> None:
+def _watch(task: str, to: Path, run: dict[str, Any], **files: Any) -> None:
     from regard.cli.check import say_what_hurts
     from regard.cli.report import watch
+    from regard.run.arguments import check_request
 
+    text = check_request(task, run["settings"], files).train_files  # what cannot be is told before anything is read
     is_first = os.environ.get("RANK", "0") == "0"  # of several processes, the first one speaks
     if is_first and (run["fresh"] or not (to / "run").exists()):
-        say_what_hurts(*((checked, []) if isinstance(checked, PairFiles) else (None, checked)))
+        say_what_hurts(*((text, []) if isinstance(text, PairFiles) else (None, list(text.paths))))
     watch(task, to=to, is_quiet=not is_first, **run, **files)
 
 
@@ -85,7 +87,7 @@ def train_translate(
     target: Annotated[Path | None, typer.Argument(help="Target text, line by line.", show_default=False)] = None,
     valid_source: Annotated[Path | None, typer.Option("--valid-source", "--valid", help="Text to validate on.")] = None,
     valid_target: Annotated[Path | None, typer.Option(help="Its translation.")] = None,
-    columns: Columns = "1,2",
+    columns: Columns = None,
     keys: Keys = None,
     source_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
@@ -100,12 +102,9 @@ def train_translate(
     """
     languages = {"source_language": source_language, "target_language": target_language}
     run["settings"] |= {name: code for name, code in languages.items() if code}
-    chosen: dict[str, Any] = {
-        "columns": pair_of_numbers(columns), "keys": pair_of_words(keys) if keys else None
-    }  # fmt: skip
     _watch(
-        "translate", to, run, PairFiles(source, target, **chosen), source=source, target=target,
-        valid_source=valid_source, valid_target=valid_target, encoder=encoder, decoder=decoder, **chosen,
+        "translate", to, run | {"encoder": encoder, "decoder": decoder}, source=source, target=target,
+        valid_source=valid_source, valid_target=valid_target, **choose_pair(columns, keys),
     )  # fmt: skip
 
 
@@ -114,7 +113,10 @@ def train_translate(
 @_with_run_options
 def train_write(
     run: dict[str, Any],
-    text: Annotated[list[Path], typer.Argument(help="Files of running text, one document each.", show_default=False)],
+    text: Annotated[
+        list[Path],
+        typer.Argument(help="Files of running text, one document each, or folders of them.", show_default=False),
+    ],
     to: To,
     valid: Valid = [],  # noqa: B006
 ) -> None:
@@ -122,7 +124,7 @@ def train_write(
 
     Run it again with the same --to and it goes on where it stopped, bit for bit.
     """
-    _watch("write", to, run, text, text=text, valid=valid)
+    _watch("write", to, run, text=text, valid=valid)
 
 
 @train_app.command("fill")
@@ -130,7 +132,10 @@ def train_write(
 @_with_run_options
 def train_fill(
     run: dict[str, Any],
-    text: Annotated[list[Path], typer.Argument(help="Files of text, one sentence a line or more.", show_default=False)],
+    text: Annotated[
+        list[Path],
+        typer.Argument(help="Files of text, one sentence a line or more, or folders of them.", show_default=False),
+    ],
     to: To,
     valid: Valid = [],  # noqa: B006
 ) -> None:
@@ -138,7 +143,7 @@ def train_fill(
 
     Run it again with the same --to and it goes on where it stopped, bit for bit.
     """
-    _watch("fill", to, run, text, text=text, valid=valid)
+    _watch("fill", to, run, text=text, valid=valid)
 
 
 @train_app.command("answer")
@@ -146,7 +151,9 @@ def train_fill(
 @_with_run_options
 def train_answer(
     run: dict[str, Any],
-    stories: Annotated[list[Path], typer.Argument(help="Files of stories in bAbI format.", show_default=False)],
+    stories: Annotated[
+        list[Path], typer.Argument(help="Files of stories in bAbI format, or folders of them.", show_default=False)
+    ],
     to: To,
     valid: Valid = [],  # noqa: B006
 ) -> None:
@@ -154,4 +161,4 @@ def train_answer(
 
     Run it again with the same --to and it goes on where it stopped, bit for bit.
     """
-    _watch("answer", to, run, stories, stories=stories, valid=valid)
+    _watch("answer", to, run, stories=stories, valid=valid)

@@ -11,11 +11,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from regard.config import RunConfig, Settings, merge, nearest, resolve
+from regard.config import RunConfig, Settings
 from regard.errors import ConfigError, FolderError, RegardError, RunError
 from regard.folder import ABOUT, TRIES, ModelFolder
 from regard.interop.foreign import take_part
 from regard.machine import count_cores
+from regard.run.arguments import check_request
 from regard.run.begin import Begun, begin
 from regard.run.beginning import choose_start
 from regard.run.record import clear, read_record, sole_owner, write_record
@@ -112,14 +113,8 @@ def training(
 
     Whoever stops reading stops the training; the state is saved.
     """
-    family = find_task(task)
-    wanted = merge(settings or {}, {"task": task})
-    asked = resolve(wanted)  # a typo is told before any file is read
-    for name in ("device", "workers"):
-        if wanted.get(name) in ("auto", None):
-            wanted.pop(name, None)  # the same as not to have said anything: what an earlier sitting chose is kept
-    begins = choose_start(start, encoder, decoder)
-    train_files, valid_files = family.gather(**files)
+    request = check_request(task, settings, files)  # a typo is told before any file is read
+    family, asked, begins = request.family, request.config, choose_start(start, encoder, decoder)
     check = (stopper or Stopper()).check
     from regard.trainer.distributed import Place  # with torch from here on
 
@@ -131,7 +126,9 @@ def training(
         try:
             record = None if fresh else read_record(run)
             size = world.size if world else None
-            begun = begin(family, run, record, train_files, valid_files, wanted, check, size, begins)
+            begun = begin(
+                family, run, record, request.train_files, request.valid_files, request.wanted, check, size, begins
+            )
             yield from _train(family, Path(to), run, begun, record is None, check, world, reserve)
         except Stopped:
             raise KeyboardInterrupt from None
@@ -213,10 +210,3 @@ def _train(
         session = Session(family, to, run, begun.material, team, begun.tokenizer, standing, judge, check)
         yield session.plan(measured, begun.note if standing.step else None)
         yield from session.events()
-
-
-def find_task(name: str) -> Task:
-    """The family of this name."""
-    if name not in TASKS:
-        raise ConfigError(f"there is no task {name}{nearest(name, list(TASKS))}")
-    return TASKS[name]

@@ -41,11 +41,40 @@ class Plan:
     measured: dict[str, Any]  # tokens_per_second, seconds_per_step, memory (bytes)
     left: float | None  # seconds until the run is over, if that can be known
     note: str | None = None  # what is not as it was in earlier sittings
+    is_tuned: bool = False  # whether it begins from another model instead of fresh weights
+
+    @property
+    def pace(self) -> float:
+        """Seconds of an update, by measurement."""
+        return float(self.measured["seconds_per_step"])
+
+    @property
+    def updates_per_epoch(self) -> float:
+        """By the size of the text and of a batch."""
+        return self.batches_per_epoch / (self.config.train.parts or 1)
 
     @property
     def seconds_per_epoch(self) -> float:
         """By measurement."""
-        return float(self.measured["seconds_per_step"]) * self.batches_per_epoch / (self.config.train.parts or 1)
+        return self.pace * self.updates_per_epoch
+
+    @property
+    def updates(self) -> float:
+        """How many updates the run will have made at its end, earlier sittings included, as far as it is known."""
+        if self.left is None:
+            return float("inf")
+        last = last_step(self.config, self.batches_per_epoch)
+        return min(self.step + self.left / self.pace, last or float("inf"))
+
+    @property
+    def least_updates(self) -> float:
+        """So many it takes to read all of the text, and to learn at the full rate for as long as the rate rises."""
+        return max(self.updates_per_epoch, 2 * self.config.train.warmup)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a model with fresh weights can hardly learn anything in the time it has."""
+        return self.updates < self.least_updates and not self.is_tuned
 
 
 def assemble(

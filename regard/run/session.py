@@ -79,6 +79,7 @@ class Session:
             [*self.material.left_out, *self.data.left_out],
             count_parameters(self.judge),
             self.team.feed.batches_per_epoch, self.standing.step, self.standing.seconds, measured, self._left(), note,
+            is_tuned=bool(self.material.bases),
         )  # fmt: skip
 
     def events(self) -> Iterator[Event]:

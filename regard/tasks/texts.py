@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.errors import CorpusError
 from regard.tasks.task import Corpus, name_files
-from regard.text.corpus import fingerprint
+from regard.text.corpus import LeftOut, fingerprint
 from regard.text.running import TextFiles
 
 Paths = str | Path | list[str | Path]
@@ -42,4 +42,12 @@ def read_corpus(
     else:
         with named(files.paths):
             examples, valid = split(examples)
-    return Corpus(examples, valid, [], {role: fingerprint(path) for role, path in roles.items()}, name_files(roles))
+    skipped = [path for one in (files, valid_files) if one for path in one.skipped]
+    left_out = [LeftOut("hidden or not text", len(skipped), _some(skipped), "files")] if skipped else []
+    return Corpus(
+        examples, valid, left_out, {role: fingerprint(path) for role, path in roles.items()}, name_files(roles)
+    )
+
+
+def _some(paths: list[Path]) -> str:
+    return ", ".join(str(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")

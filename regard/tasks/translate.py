@@ -31,7 +31,16 @@ from regard.tasks.task import (
     weights_file,
 )
 from regard.tasks.texts import named
-from regard.text.corpus import LeftOut, Pair, PairFiles, fingerprint, guess_languages, read_pairs
+from regard.text.corpus import (
+    LeftOut,
+    Pair,
+    PairFiles,
+    fingerprint,
+    guess_languages,
+    kind_of,
+    read_pairs,
+    refuse_unread,
+)
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
 from regard.use.copy import SHORTLIST
@@ -66,16 +75,22 @@ def gather(
     *,
     valid_source: str | Path | None = None,
     valid_target: str | Path | None = None,
-    columns: tuple[int, int] = (1, 2),
+    columns: tuple[int, int] | None = None,
     keys: tuple[str, str] | None = None,
 ) -> tuple[PairFiles, PairFiles | None]:
     """The files of pairs to learn from, and to validate on if they are given."""
     files = PairFiles.of(source, target, columns, keys)
     if valid_target and not valid_source:
-        raise ConfigError(f"validation target {valid_target} was given without its source; give both files")
-    if not valid_source:
-        return files, None
-    return files, PairFiles.of(valid_source, valid_target, columns, keys)
+        raise ConfigError(f"--valid-target {valid_target} was given without --valid-source; give both files")
+    valid = PairFiles.of(valid_source, valid_target, columns, keys) if valid_source else None
+    if valid:
+        try:
+            kind_of(valid)
+        except CorpusError:
+            raise ConfigError(f"--valid-source {valid_source} is one file, and neither .tsv nor .jsonl; give its "
+                              f"translation too, with --valid-target") from None  # fmt: skip
+    refuse_unread(columns, keys, *filter(None, (files, valid)))
+    return files, valid
 
 
 def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> Corpus:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from regard.errors import CorpusError
+from regard.errors import ConfigError, CorpusError
 from regard.files import hash_file
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -41,11 +41,11 @@ class PairFiles:
         cls,
         source: str | Path,
         target: str | Path | None = None,
-        columns: tuple[int, int] = (1, 2),
+        columns: tuple[int, int] | None = None,
         keys: tuple[str, str] | None = None,
     ) -> "PairFiles":
         """The same from names."""
-        return cls(Path(source), Path(target) if target else None, columns, keys)
+        return cls(Path(source), Path(target) if target else None, columns or (1, 2), keys)
 
     @property
     def paths(self) -> list[Path]:
@@ -55,11 +55,12 @@ class PairFiles:
     @property
     def reading(self) -> dict[str, str]:
         """Which columns or keys are read, also if nobody chose them; nothing of two parallel files."""
-        if self.target is not None:
-            return {}
-        if kind_of(self) == "columns":
-            return {"columns": ",".join(map(str, self.columns))}
-        return {"keys": ",".join(self.keys or _first_keys(self.source))}
+        match kind_of(self):
+            case "columns":
+                return {"columns": ",".join(map(str, self.columns))}
+            case "keys":
+                return {"keys": ",".join(self.keys or _first_keys(self.source))}
+        return {}
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class LeftOut:
     reason: str
     count: int
     example: str
+    unit: str | None = None  # what they are, if not examples
 
 
 def read_lines(path: Path, *, keeps_ends: bool = False) -> Iterator[str]:
@@ -87,6 +89,12 @@ def read_lines(path: Path, *, keeps_ends: bool = False) -> Iterator[str]:
         raise CorpusError(f"{path} cannot be read: {problem.strerror or problem}") from None
     if number == 0:
         raise CorpusError(f"{path} is empty; a corpus needs at least one line of text")
+
+
+def read_head(path: Path) -> bytes:
+    """The first bytes of a file, unpacked."""
+    with _open(path) as file:
+        return file.read(4096)
 
 
 def read_whole(path: Path) -> str:
@@ -135,7 +143,9 @@ def _each_pair(files: PairFiles) -> Iterator[Pair]:
 
 
 def kind_of(files: PairFiles) -> str:
-    """Whether pairs in one file are columns or keys, by its name."""
+    """Whether pairs are lines of two files, or columns or keys of one, by its name."""
+    if files.target is not None:
+        return "lines"
     kind = _without_gz(files.source).suffix.lower()
     if kind in {".tsv", ".tab"}:
         return "columns"
@@ -143,6 +153,15 @@ def kind_of(files: PairFiles) -> str:
         return "keys"
     raise CorpusError(f"{files.source} is one file, and neither .tsv nor .jsonl; "
                       f"give two parallel files (source, then target), or one .tsv or .jsonl file")  # fmt: skip
+
+
+def refuse_unread(columns: tuple[int, int] | None, keys: tuple[str, str] | None, *files: PairFiles) -> None:
+    """An error for columns or keys that were chosen where no file has any."""
+    kinds = {kind_of(one) for one in files}
+    for name, given, ending in (("columns", columns, ".tsv"), ("keys", keys, ".jsonl")):
+        if given and name not in kinds:
+            raise ConfigError(f"--{name} {given[0]},{given[1]} is for pairs in a {ending} file, and none was given; "
+                              f"leave it out")  # fmt: skip
 
 
 def _parallel(source: Path, target: Path) -> Iterator[Pair]:

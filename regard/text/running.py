@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.text.corpus import read_whole
+from regard.text.corpus import read_head, read_whole
 
 SHARE = 20  # one part in this many is held out when no text to validate on is given
 
@@ -18,14 +21,44 @@ class TextFiles:
     """Where running text is."""
 
     paths: tuple[Path, ...]
+    skipped: tuple[Path, ...] = ()  # files of the given folders that are hidden or not text
 
     @classmethod
     def of(cls, files: str | Path | list[str | Path] | tuple[str | Path, ...]) -> TextFiles:
-        """The same from names: one or several."""
+        """The same from names, one or several; of a folder, every file of text in it and below it, in order."""
         names = [files] if isinstance(files, str | Path) else list(files)
         if not names:
             raise CorpusError("no file of text was given; name at least one")
-        return cls(tuple(Path(name) for name in names))
+        paths: list[Path] = []
+        skipped: list[Path] = []
+        for name in map(Path, names):
+            found = sorted(_below(name)) if name.is_dir() else [name]
+            chosen = {path for path in found if not name.is_dir() or _is_text(path, name)}
+            if not chosen:
+                raise CorpusError(f"{name} is a folder without a file of text in it or below it; name another")
+            paths += [path for path in found if path in chosen]
+            skipped += [path for path in found if path not in chosen]
+        return cls(tuple(paths), tuple(skipped))
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Every file in a folder and below it; links are not followed."""
+    for place, _, names in os.walk(folder):
+        yield from (Path(place) / name for name in names)
+
+
+def _is_text(path: Path, folder: Path) -> bool:
+    """Whether a file in a folder is one that people write: not hidden, no link, and its beginning is UTF-8 text."""
+    if path.is_symlink() or not path.is_file() or any(part.startswith(".") for part in path.relative_to(folder).parts):
+        return False
+    try:
+        head = read_head(path)
+        head.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        return problem.start >= len(head) - 4 and b"\0" not in head  # a letter that the end of the head cut
+    except (OSError, EOFError, zlib.error, CorpusError):
+        return False
+    return bool(head.strip()) and b"\0" not in head
 
 
 def read_documents(files: TextFiles) -> list[str]:

@@ -16,7 +16,7 @@ from regard.folder import ModelFolder
 from regard.generate.runaway import without_runaway
 from regard.generate.settings import Search
 from regard.look.align import Links
-from regard.text.corpus import PairFiles, read_pairs
+from regard.text.corpus import PairFiles, read_pairs, refuse_unread
 from regard.text.score import compare_translations, score_translations
 from regard.text.segments import split_to_fit
 from regard.text.terms import Terms, terms_in
@@ -167,7 +167,7 @@ class Translator(Trained):
         source: str | Path,
         target: str | Path | None = None,
         *,
-        columns: tuple[int, int] = (1, 2),
+        columns: tuple[int, int] | None = None,
         keys: tuple[str, str] | None = None,
         against: Translator | None = None,
         tokenize: str = "13a",
@@ -183,6 +183,7 @@ class Translator(Trained):
         if reverse is not None and gold is None:
             raise ConfigError("reverse is for alignments; give gold links with it")
         files = PairFiles.of(source, target, columns, keys)
+        refuse_unread(columns, keys, files)
         pairs, left_out = read_pairs(files)
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         texts = self(sources, beam=beam)

@@ -36,7 +36,39 @@ def test_a_file_is_read_and_the_library_says_the_same(folder, translator, tmp_pa
     _, out, _ = run("translate", folder, path)
     assert out.splitlines() == translator(["The dog sleeps.", "A red house."])
     code, _, err = run("translate", folder, tmp_path / "nothing")
-    assert code == 1 and "cannot be read" in err
+    assert code == 1 and "cannot be read" in err and "--text" in err
+
+
+def test_a_text_can_be_given_as_it_is(folder, translator):
+    assert run("translate", folder, "--text", "The dog sleeps.\nA red house.")[1].splitlines() == translator(
+        ["The dog sleeps.", "A red house."]
+    )
+    code, out, err = run("translate", folder, "The dog sleeps.")
+    assert (code, out) == (1, "") and "pipe a text in, or give it with --text" in err
+
+
+def test_a_line_has_one_number_in_what_is_printed_and_what_is_said(folder):
+    text = "The dog sleeps.\nThe old dog sleeps in the house.\n"
+    for words in (["--json"], ["--n-best", 2]):
+        _, out, err = run("translate", folder, "--max-length", 2, *words, text=text)
+        lines = out.splitlines()
+        printed = [json.loads(line)["line"] if words == ["--json"] else int(line.split()[0]) for line in lines]
+        assert sorted(set(printed)) == [1, 2]
+        assert set(map(int, re.findall(r"^line (\d+):", err, re.M))) == {1, 2}
+
+
+def test_whoever_types_is_told_what_is_waited_for(folder):
+    """Under a pseudo-terminal, without a file."""
+    import os
+    import pty
+
+    main, side = pty.openpty()
+    os.write(main, b"The dog sleeps.\n\x04")
+    words = [sys.executable, "-m", "regard", "translate", str(folder)]
+    done = subprocess.run(words, stdin=side, capture_output=True, text=True, timeout=60, check=False)
+    os.close(main)
+    os.close(side)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 1 and "Ctrl-D ends" in done.stderr
 
 
 def test_long_lines_are_translated_in_parts_and_named(folder):
@@ -50,11 +82,11 @@ def test_long_lines_are_translated_in_parts_and_named(folder):
 def test_n_best_and_json_are_for_machines(folder):
     code, out, _ = run("translate", folder, "--beam", 4, "--n-best", 3, text="The dog sleeps.\nA red house.\n")
     rows = [line.split(" ||| ") for line in out.splitlines()]
-    assert code == 0 and [row[0] for row in rows] == ["0", "0", "0", "1", "1", "1"]
+    assert code == 0 and [row[0] for row in rows] == ["1", "1", "1", "2", "2", "2"]
     assert all(float(score) < 0 for _, _, score in rows)
     _, out, _ = run("translate", folder, "--json", text="The dog sleeps.\n")
     entry = json.loads(out)
-    assert entry["line"] == 0 and entry["score"] < 0 and "".join(entry["source_tokens"]).strip() == "The dog sleeps."
+    assert entry["line"] == 1 and entry["score"] < 0 and "".join(entry["source_tokens"]).strip() == "The dog sleeps."
 
 
 def test_a_cut_translation_is_told(folder):
