@@ -22,7 +22,7 @@ lint: setup
 	$(BIN)/mypy
 
 # Tests that fork have processes of their own: threads that other tests have started do not survive a fork.
-FORKING := tests/test_faults.py tests/test_hostile.py tests/test_reserve.py tests/test_workers.py
+FORKING := tests/test_faults.py tests/test_hostile.py tests/test_processes.py tests/test_reserve.py tests/test_workers.py
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadfile $(addprefix --ignore=,$(FORKING))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakSet
 
 import ctranslate2
 
 from regard.engine.layout import Layout, candidates, fastest, group
+from regard.errors import RunError
 from regard.generate.found import Finding, Hypothesis
 from regard.generate.settings import Sampling, Search
 from regard.machine import step_back
@@ -23,7 +27,34 @@ TOKENS_TOGETHER = (768, 2048)  # of those who share candidates: with one beam, w
 BATCHES_PER_WORKER = 3  # at least, of many lines: so that none waits long for another at the end
 TRIAL_ROWS, TRIAL_LENGTH = 32, 12  # of the sentences a layout is tried with; rows for each worker
 
+# What a search of ours does; CTranslate2's own defaults forbid the empty translation and cut at 1,024 and 256 tokens.
+AS_OURS: dict[str, Any] = {
+    "max_input_length": 0, "min_decoding_length": 0, "patience": 1, "coverage_penalty": 0, "repetition_penalty": 1,
+    "no_repeat_ngram_size": 0, "prefix_bias_beta": 0, "disable_unk": False, "replace_unknowns": False,
+    "sampling_topk": 1, "sampling_temperature": 1,
+}  # fmt: skip
+
 Layouts = dict[str, Layout]  # "bulk": of many sentences at a time; "single": of one
+
+
+class _Here:
+    """What belongs to this process. Threads do not outlive a fork: in a forked process, what the first one opened is
+    opened again when it is needed, and never closed, which would wait for threads that are not there.
+    """
+
+    forks = 0  # between the first process and this one
+    opened: ClassVar[WeakSet[Any]] = WeakSet()
+    seeding = threading.Lock()  # there is one seed for all of CTranslate2
+
+    @classmethod
+    def forked(cls) -> None:
+        cls.forks, cls.seeding = cls.forks + 1, threading.Lock()
+        for opened in cls.opened:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(opened))
+        cls.opened = WeakSet()
+
+
+os.register_at_fork(after_in_child=_Here.forked)
 
 
 class FastTranslator:
@@ -38,7 +69,7 @@ class FastTranslator:
         self._places = places
         self.layouts: Layouts = {"bulk": Layout(), "single": Layout()}
         self.has_shortlist = False
-        self._opened: dict[Layout, Any] = {}
+        self._opened: dict[tuple[int, Layout], Any] = {}  # by the process, and by how it works
 
     def begin(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
@@ -49,6 +80,7 @@ class FastTranslator:
         """
         limits = [min(limit, self._places) for limit in limits]
         greedy = replace(search, beams=1, n_best=1)
+        process = _Here.forks
         jobs = [
             (
                 rows,
@@ -57,16 +89,17 @@ class FastTranslator:
                 if search.with_looks and search.beams > 1
                 else (),
             )
-            for rows in group([len(ids) for ids in sources], self._budget(sources, search) // search.beams)
+            for rows in self._group(sources, limits, search)
         ]
 
         def wait() -> Iterator[tuple[int, list[Hypothesis]]]:
             for rows, asked, firsts in jobs:
                 for row, result, first in zip_longest(rows, asked, firsts):
+                    if _Here.forks != process:  # those who were asked are in another process
+                        mine = [prefixes[row]] if prefixes else ()
+                        yield row, dict(self.begin([sources[row]], [limits[row]], search, mine)())[0]
+                        continue
                     found = self._read(result, search)
-                    if any(len(one.ids) + one.is_finished > limits[row] for one in found):
-                        # Its batch went on for longer than this row may: alone, it is stopped where it should be.
-                        found = self._read(self._ask([row], sources, limits, search, prefixes)[0], search)
                     if first is not None:
                         # With several beams it tells the first look wrongly; that of one is the same, whatever is said.
                         look = self._read(first, greedy)[0].looks[:1]
@@ -74,6 +107,13 @@ class FastTranslator:
                     yield row, found
 
         return wait
+
+    def _group(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> Iterator[list[int]]:
+        """Rows of like length that share a batch. A batch has one limit: a beam that may go on finds something else."""
+        budget = self._budget(sources, search) // search.beams
+        for limit in sorted(set(limits), reverse=True):
+            rows = [row for row, mine in enumerate(limits) if mine == limit]
+            yield from ([rows[i] for i in some] for some in group([len(sources[row]) for row in rows], budget))
 
     def _budget(self, sources: Sequence[list[int]], search: Search) -> int:
         """Tokens of a batch: larger ones are faster, as long as every worker has some and no candidates are shared.
@@ -148,22 +188,23 @@ class FastTranslator:
             beam_size=search.beams,
             num_hypotheses=search.n_best,
             length_penalty=search.length_penalty,
-            max_input_length=0,  # else it would cut what is longer than 1,024
-            max_decoding_length=max(limits[row] for row in rows),
+            max_decoding_length=limits[rows[0]],
             return_scores=search.with_scores or search.beams > 1,
             end_token=self._ends,
             return_end_token=True,
             return_attention=search.with_looks,
             use_vmap=search.is_fast,
+            **AS_OURS,
         )
 
     def _open(self, layout: Layout) -> Any:
-        if layout not in self._opened:
-            self._opened[layout] = ctranslate2.Translator(
+        if (_Here.forks, layout) not in self._opened:
+            self._opened[_Here.forks, layout] = opened = ctranslate2.Translator(
                 str(self._path), "cpu", compute_type=self._precision, inter_threads=layout.workers,
                 intra_threads=layout.threads, max_queued_batches=-1,
             )  # fmt: skip
-        return self._opened[layout]
+            _Here.opened.add(opened)
+        return self._opened[_Here.forks, layout]
 
     def _read(self, asked: Any, search: Search) -> list[Hypothesis]:
         result = asked.result() if hasattr(asked, "result") else asked
@@ -188,24 +229,26 @@ class FastWriter:
         """ends: any of them closes a text; room: how many tokens it sees at a time."""
         self._path, self._pieces, self._ends, self._precision, self._room = path, pieces, list(ends), precision, room
         self.layouts: Layouts = {"single": Layout()}
-        self._careful: dict[Layout, Any] = {}  # the one that draws nothing, and so can be used again
+        self._careful: dict[tuple[int, Layout], Any] = {}  # the one that draws nothing, and so can be used again
 
     def ids(self, read: list[int], sampling: Sampling, seed: int) -> Iterator[int]:
         """Ids that go on from what was read, until the end of the text.
 
         When the text is as long as the model can see, its older half is forgotten and the newer half read again.
         """
-        engine = self._open(sampling, seed)
-        text = read[-self._room :]
+        text, process = read[-self._room :], _Here.forks
+        engine, steps = self._begin(text, sampling, seed)
         while True:
-            left = self._room + 1 - len(text)  # the last is said, and not looked at any more
-            start = [self._pieces[i] for i in text]
-            for step in engine.generate_tokens(start, max_length=left, end_token=self._ends, **_options(sampling)):
+            for step in steps:
                 if step.token_id in self._ends:
                     return
                 text.append(step.token_id)
                 yield step.token_id
+                if _Here.forks != process:
+                    raise RunError("this text was begun before a fork, and is written by a thread that the new process "
+                                   "does not have; begin it again there")  # fmt: skip
             text = text[-(self._room - self._room // 2 + 1) :]
+            steps = self._go_on(engine, text, sampling)
 
     def measure(self) -> Layouts:
         """The fastest layout for this model on this machine, by trial."""
@@ -218,26 +261,43 @@ class FastWriter:
 
         return {"single": fastest(singles, work) if len(singles) > 1 else singles[0]}
 
-    def _open(self, sampling: Sampling, seed: int) -> Any:
-        """Each of its threads draws from numbers that are sown when the thread begins: a seed needs a new thread."""
+    def _begin(self, text: list[int], sampling: Sampling, seed: int) -> tuple[Any, Iterator[Any]]:
+        """An engine, and what it writes after the text.
+
+        Each of its threads takes the seed when it first draws: a seed needs a new thread, and until that has drawn,
+        nobody else may set another.
+        """
         if sampling.temperature == 0:
-            layout = self.layouts["single"]
-            if layout not in self._careful:
-                self._careful[layout] = self._start(layout)
-            return self._careful[layout]
-        ctranslate2.set_random_seed(seed)
-        return self._start(self.layouts["single"])
+            here = _Here.forks, self.layouts["single"]
+            engine = self._careful[here] = self._careful.get(here) or self._start(self.layouts["single"])
+            return engine, self._go_on(engine, text, sampling)
+        with _Here.seeding:
+            ctranslate2.set_random_seed(seed)
+            engine = self._start(self.layouts["single"])
+            steps = self._go_on(engine, text, sampling)
+            first = list(islice(steps, 1))
+        return engine, chain(first, steps)
+
+    def _go_on(self, engine: Any, text: list[int], sampling: Sampling) -> Iterator[Any]:
+        left = self._room + 1 - len(text)  # the last is said, and not looked at any more
+        found: Iterator[Any] = engine.generate_tokens(
+            [self._pieces[i] for i in text], max_length=left, end_token=self._ends, **_options(sampling)
+        )
+        return found
 
     def _start(self, layout: Layout) -> Any:
-        return ctranslate2.Generator(
+        opened = ctranslate2.Generator(
             str(self._path), "cpu", compute_type=self._precision, inter_threads=1, intra_threads=layout.threads
         )
+        _Here.opened.add(opened)
+        return opened
 
 
 def _options(sampling: Sampling) -> dict[str, Any]:
+    ours = {"min_length": 0, "repetition_penalty": 1, "no_repeat_ngram_size": 0, "disable_unk": False}
     if sampling.temperature == 0:
-        return {"sampling_topk": 1}
-    return {
+        return ours | {"sampling_topk": 1}
+    return ours | {
         "sampling_topk": sampling.top_k or 0,
         "sampling_topp": 1 if sampling.top_p is None else sampling.top_p,
         "sampling_temperature": sampling.temperature,

@@ -7,6 +7,7 @@ from time import perf_counter
 from regard.machine import count_cores, name_processor
 
 TURNS = 3  # each layout is tried so often, in turns; its best time counts
+SAME = 32  # limits of translations are rounded up to a multiple of this
 HOPELESS, HOPELESS_AT_FIRST = 3, 10  # times the fastest of a turn, and of the one to warm up
 
 
@@ -61,5 +62,8 @@ def group(lengths: Sequence[int], tokens: int) -> list[list[int]]:
 
 
 def default_limit(source_length: int) -> int:
-    """Most tokens of a translation, the end included: room for any honest one, an end for one that runs away."""
-    return 3 * source_length + 20
+    """Most tokens of a translation, the end included: room for any honest one, an end for one that runs away.
+
+    Sources of like length have the same, so that they can share a batch.
+    """
+    return -(-(3 * source_length + 20) // SAME) * SAME

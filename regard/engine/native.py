@@ -1,5 +1,6 @@
 """The torch engine: any device, a cache, finished rows dropped, attention on request. Knows ids, not text."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -133,11 +134,13 @@ class NativeTranslator:
 
     name = "torch"
 
-    def __init__(self, model: Translating, ends: Sequence[int], alignment: dict[str, Any]) -> None:
+    def __init__(
+        self, model: Translating, ends: Sequence[int], alignment: dict[str, Any], places: int = sys.maxsize
+    ) -> None:
         """ends: any of them closes a translation. alignment: the layer and the heads, both from 0, that tell where a
-        token was read from.
+        token was read from. places: most tokens of a translation, as the fast engine has them.
         """
-        self._model, self._ends, self._alignment = model, ends, alignment
+        self._model, self._ends, self._alignment, self._places = model, ends, alignment, places
 
     def begin(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
@@ -146,6 +149,7 @@ class NativeTranslator:
 
         limits: most tokens of each translation, the end included. prefixes: what each must begin with.
         """
+        limits = [min(limit, self._places) for limit in limits]
 
         def work() -> Iterator[tuple[int, list[Hypothesis]]]:
             for prefix in {tuple(prefix) for prefix in prefixes or [[]]}:  # rows that begin alike share their batches

@@ -65,3 +65,18 @@ def _bleu(tokenize: str):  # type: ignore[no-untyped-def]
     if tokenize not in known:
         raise ConfigError(f"tokenize={tokenize} is not one of sacrebleu's tokenizers; choose from {', '.join(known)}")
     return BLEU(tokenize=tokenize, force=True)  # else it warns at every validation of text that is tokenised
+
+
+def report_translations(
+    texts: Sequence[str], references: Sequence[str], tokenize: str, others: Sequence[str] | None = None
+) -> dict[str, float | str | int]:
+    """The scores of translations by name; with those of another translator, whether the two differ by chance."""
+    report: dict[str, float | str | int] = dict(vars(score_translations(texts, references, tokenize)))
+    if others is None:
+        return report
+    comparison = compare_translations(texts, others, references, tokenize)
+    return report | {
+        "against_bleu": comparison.other_bleu,
+        "p_value": comparison.p_value,
+        "comparison": comparison.signature,
+    }

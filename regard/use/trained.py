@@ -18,6 +18,7 @@ from regard.interop.generation import Generation, read_generation
 from regard.interop.tokenizers import read_tokenizer
 from regard.text.tokenizer import Tokenizer, name_rows
 from regard.use.copy import Copy
+from regard.use.moving import Movable, one_reader
 
 if TYPE_CHECKING:
     from torch import nn
@@ -65,7 +66,7 @@ class Layout(Protocol):
         ...
 
 
-class Trained:
+class Trained(Movable):
     """A network, its tokenizer and its folder; each family adds what it can do."""
 
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
@@ -84,7 +85,8 @@ class Trained:
     @cached_property
     def model(self) -> Any:
         """The network, as a torch module."""
-        return self._read(self.tokenizer)
+        with one_reader():
+            return self.__dict__["model"] if "model" in self.__dict__ else self.read_now().__dict__["model"]
 
     def read_now(self) -> Self:
         """Reads the network, so that what is wrong with it is told at once."""

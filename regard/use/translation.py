@@ -1,10 +1,16 @@
-"""A translation, and how one of a line is made from those of its parts. Knows no model."""
+"""A translation, how it is made of what a search found, and one of a line from those of its parts. Knows no model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+from regard.generate.found import Hypothesis
+from regard.generate.runaway import without_runaway
 from regard.look.align import Links
+
+if TYPE_CHECKING:
+    from regard.use.aligner import Aligner
 
 WITHOUT_SPACES = {"zh", "ja", "th", "lo", "km", "my"}  # languages whose sentences are joined without a space
 
@@ -30,6 +36,25 @@ class Translation:
     def source_words(self) -> list[str]:
         """What was translated, as the alignment counts it."""
         return "".join(self.source_tokens).split()
+
+
+def put_in_words(
+    tokenizer: Any, aligner: Aligner, source: list[int], hypotheses: list[Hypothesis], parts: int
+) -> Translation:
+    """Ids back to text: the best, and the others if they are of a whole line, which has `parts`."""
+    read = tokenizer.tokens(source[:-1])
+
+    def say(found: Hypothesis, alternatives: list[Translation]) -> Translation:
+        ids, notes = found.ids, list[str]()
+        if not found.is_finished:
+            ids = without_runaway(found.ids)
+            notes.append("a runaway repetition was stopped" if len(ids) < len(found.ids)
+                         else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
+        links = aligner.align(source, replace(found, ids=ids)) if found.looks else []
+        return Translation(tokenizer.decode(ids), found.score, tokenizer.tokens(ids), read, links, notes, alternatives)
+
+    best, *others = hypotheses if parts == 1 else hypotheses[:1]
+    return say(best, [say(other, []) for other in others])
 
 
 def join(parts: list[Translation], language: str | None) -> Translation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -13,11 +12,10 @@ from typing import TYPE_CHECKING, Any, overload
 from regard.engine.layout import default_limit
 from regard.errors import ConfigError
 from regard.folder import ModelFolder
-from regard.generate.runaway import without_runaway
 from regard.generate.settings import Search
 from regard.look.align import Links
 from regard.text.corpus import PairFiles, read_pairs, refuse_unread
-from regard.text.score import compare_translations, score_translations
+from regard.text.score import report_translations
 from regard.text.segments import split_to_fit
 from regard.text.terms import Terms, terms_in
 from regard.text.tokenizer import Tokenizer, name_rows
@@ -31,7 +29,7 @@ from regard.use.trained import (
     read_network,
     refuse_below_one,
 )
-from regard.use.translation import Translation, join
+from regard.use.translation import Translation, join, put_in_words
 
 if TYPE_CHECKING:
     from torch import nn
@@ -139,9 +137,10 @@ class Translator(Trained):
         """A translation for each text of each window, in order.
 
         While one window is waited for, the next is already being translated; an empty window asks for all that was
-        begun. prefix: what every translation begins with. terms: words of a source, and how they must be translated;
-        texts that have one are run by torch. scores: not to want them makes a greedy search a little faster.
-        alignments: tell which words belong together. fast: choose among the likely words of a source only.
+        begun. prefix: what every translation begins with; with several beams, torch runs it. terms: words of a source,
+        and how they must be translated; texts that have one are run by torch. scores: not to want them makes a greedy
+        search a little faster. alignments: tell which words belong together. fast: choose among the likely words of a
+        source only.
         """
         refuse_below_one(beam=beam, n_best=n_best, max_length=max_length)
         if fast and (self._fast is None or not self._fast.has_shortlist):
@@ -186,16 +185,9 @@ class Translator(Trained):
         refuse_unread(columns, keys, files)
         pairs, left_out = read_pairs(files)
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        texts = self(sources, beam=beam)
-        report: dict[str, float | str | int] = dict(vars(score_translations(texts, references, tokenize)))
+        others = None if against is None else against(sources, beam=beam)
+        report = report_translations(self(sources, beam=beam), references, tokenize, others)
         report["left_out"] = sum(one.count for one in left_out)  # empty on one side
-        if against is not None:
-            comparison = compare_translations(texts, against(sources, beam=beam), references, tokenize)
-            report |= {
-                "against_bleu": comparison.other_bleu,
-                "p_value": comparison.p_value,
-                "comparison": comparison.signature,
-            }
         return report | (score_alignment(self, files, gold, reverse) if gold is not None else {})
 
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
@@ -220,39 +212,65 @@ class Translator(Trained):
 
     def run(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> list[list[Hypothesis]]:
         """What the engine finds for sources as ids, in their order."""
-        found = dict((self._fast or self.native).begin(sources, limits, search)())
+        found = dict(self._begin_ids(sources, limits, search, [self._first] * len(sources))())
         return [found[row] for row in range(len(sources))]
 
     def _begin(
         self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
     ) -> Begun:
         parts, flat, sources = self.split(lines)
-        first = [] if self.generation.first is None else [self.generation.first]
         spare = len(forced) - self.generation.is_end_forced  # an end that is forced has the last place
         limits = [max(1, (max_length or default_limit(len(source))) + spare) for source in sources]
-        prefixes = [first + (forced if number == 0 else []) for count in parts for number in range(count)]
-        engine = self._fast or self.native
         if terms:
             phrases = [[self.tokenizer.encode_part(said) for _, said in terms_in(part, terms)] for part in flat]
-            return parts, sources, self.native.begin_with(engine, sources, limits, search, phrases)
-        return parts, sources, engine.begin(sources, limits, search, prefixes if forced or first else ())
+            return parts, sources, self.native.begin_with(self._runner, sources, limits, search, phrases)
+        prefixes = [self._first + (forced if number == 0 else []) for count in parts for number in range(count)]
+        return parts, sources, self._begin_ids(sources, limits, search, prefixes)
+
+    def _begin_ids(
+        self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: list[list[int]]
+    ) -> Finding:
+        if not any(prefixes):
+            return self._runner.begin(sources, limits, search)
+        # With several beams, CTranslate2 never ends right after a prefix, though that may be all there is to say.
+        return (self._runner if search.beams == 1 else self.native).begin(sources, limits, search, prefixes)
+
+    @property
+    def _first(self) -> list[int]:
+        """What every translation begins with, if the model's own folder wants that."""
+        return [] if self.generation.first is None else [self.generation.first]
 
     def _end(self, begun: Begun) -> Iterator[Translation]:
         parts, sources, wait = begun
         counts = [count for count in parts for _ in range(count)]
         # Each is put into words as soon as it is found: the engine is then still busy with others.
-        made = {row: self._finish(sources[row], found, counts[row]) for row, found in wait()}
+        made = {
+            row: put_in_words(self.tokenizer, self.aligner, sources[row], found, counts[row]) for row, found in wait()
+        }
         row = 0
         for count in parts:
             yield join([made[number] for number in range(row, row + count)], self.target_language)
             row += count
+
+    @property
+    def _runner(self) -> FastTranslator | NativeTranslator:
+        """The engine that runs it."""
+        if self._fast is None:
+            return self.native
+        self.refuse_recording()
+        return self._fast
 
     @cached_property
     def native(self) -> NativeTranslator:
         """The torch engine, whichever runs by default."""
         from regard.engine.native import NativeTranslator
 
-        return NativeTranslator(self.model, self.generation.ends, self.alignment_heads)
+        return NativeTranslator(self.model, self.generation.ends, self.alignment_heads, self._places)
+
+    @property
+    def _places(self) -> int:
+        """Most tokens of a translation, whatever is asked for."""
+        return max(self.model.config.max_positions, default_limit(self._longest))
 
     @cached_property
     def aligner(self) -> Aligner:
@@ -273,12 +291,11 @@ class Translator(Trained):
         if not ctranslate2.can_translate(self.model.config):
             raise ConfigError("CTranslate2 has no translator of this shape")
         pieces = name_rows(self.tokenizer.pieces, self.model.config.vocab_size)
-        places = max(self.model.config.max_positions, default_limit(self._longest))
         ctranslate2.save(ctranslate2.describe_translator(
-            self.model.config, self.model.state_dict(), pieces, self.generation, self.model.pad_id, places,
+            self.model.config, self.model.state_dict(), pieces, self.generation, self.model.pad_id, self._places,
             self.alignment_heads,
         ), to)  # fmt: skip
-        return {"places": places, "rows": len(pieces)}
+        return {"places": self._places, "rows": len(pieces)}
 
     @property
     def _longest(self) -> int:
@@ -312,25 +329,6 @@ class Translator(Trained):
             flat += parts
             sources += found
         return counts, flat, sources
-
-    def _finish(self, source: list[int], hypotheses: list[Hypothesis], parts: int) -> Translation:
-        """Ids back to text: the best, and the others if they are of a whole line."""
-        read = self.tokenizer.tokens(source[:-1])
-        best, *others = hypotheses if parts == 1 else hypotheses[:1]
-        return self._say(source, read, best, [self._say(source, read, other, []) for other in others])
-
-    def _say(
-        self, source: list[int], read: list[str], found: Hypothesis, alternatives: list[Translation]
-    ) -> Translation:
-        """What was found as text, with a note where it was stopped."""
-        ids, notes = found.ids, list[str]()
-        if not found.is_finished:
-            ids = without_runaway(found.ids)
-            notes.append("a runaway repetition was stopped" if len(ids) < len(found.ids)
-                         else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
-        links = self.aligner.align(source, replace(found, ids=ids)) if found.looks else []
-        said = self.tokenizer.tokens(ids)
-        return Translation(self.tokenizer.decode(ids), found.score, said, read, links, notes, alternatives)
 
     def _setting(self, name: str) -> str | None:
         value = self.about.get("settings", {}).get(name)

@@ -203,6 +203,7 @@ class Writer(Trained):
         """Ids until the end of the text."""
         read = self.read(prompt)
         if self._fast is not None:
+            self.refuse_recording()
             yield from self._fast.ids(read, sampling, seed)
             return
         import torch

@@ -163,7 +163,7 @@ def test_a_cache_holds_key_heads_only_and_says_what_the_whole_text_says(key_head
     network, ids = small(positions="rotary", key_heads=key_heads), torch.randint(0, 40, (2, 9))
     with torch.inference_mode():
         cache = network.open_cache(2, 9)
-        assert cache.held.shape[3] == (key_heads or 4)
+        assert cache.keys.shape[2] == (key_heads or 4)
         parts = [network.advance(part, cache) for part in ids.split([4, 1, 1, 3], dim=1)]
         torch.testing.assert_close(torch.cat(parts, 1), network(ids), rtol=1e-5, atol=1e-5)
 
@@ -182,3 +182,21 @@ def test_a_cache_that_is_too_small_is_told_in_words():
         FlatDecoder.of(pair).advance(torch.tensor([5]), cache)
         with pytest.raises(regard.ConfigError, match="room for 1 tokens"):
             FlatDecoder.of(pair).advance(torch.tensor([5]), cache)
+
+
+@pytest.mark.filterwarnings("ignore:nothing was recorded")
+def test_recording_a_model_that_ctranslate2_runs_is_refused_with_the_remedy(translator, folder, writer_folder):
+    line = "The dog sees the cat."
+    for record in (record_attention, record_hidden):
+        with record(translator.model), pytest.raises(regard.ConfigError, match=r"ctranslate2.*engine=\"torch\""):
+            translator(line)
+        with record(translator), pytest.raises(regard.ConfigError, match=r"ctranslate2.*engine=\"torch\""):
+            translator.translate(line)
+    slow = regard.load(folder, engine="torch")
+    with record_attention(slow) as seen:
+        assert slow(line) == translator(line)  # another model may be run by whatever runs it
+    assert all(seen.values())
+    writer = regard.load(writer_folder)
+    assert (writer.engine, translator.engine) == ("ctranslate2", "ctranslate2")
+    with record_attention(writer), pytest.raises(regard.ConfigError, match=r"engine=\"torch\""):
+        writer("The", tokens=3)

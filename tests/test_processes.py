@@ -1,0 +1,172 @@
+"""Models go to other threads and processes: pickled, copied, forked. In a process of its own, because it forks."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from safetensors.torch import save
+
+import regard
+from regard.folder import ModelFolder, write_model
+
+LINE = "The dog sees the cat."
+STORY, QUESTION = ["Brian is a frog.", "Brian is yellow.", "Greg is a frog."], "What color is Greg?"
+
+
+@pytest.fixture(params=["translate", "translate, torch", "write", "write, torch", "fill", "answer"])
+def opened(request, folder, writer_folder, filler_folder, answerer_folder):
+    task, *engine = request.param.split(", ")
+    folders = {"translate": folder, "write": writer_folder, "fill": filler_folder, "answer": answerer_folder}
+    return regard.load(folders[task], engine=engine[0] if engine else None)
+
+
+def use(model):
+    """What a model of any family says."""
+    match model.about["task"]:
+        case "translate":
+            return model([LINE] * 3), model(LINE, beam=1)
+        case "write":
+            return model("The", tokens=30, seed=3), model("The", tokens=30, temperature=0)
+        case "fill":
+            return [candidate.text for candidate in model.fill("The [MASK] sleeps.").gaps[0]]
+        case "answer":
+            return model.answer(STORY, QUESTION).text
+
+
+def unpack(packed):
+    return pickle.loads(packed)  # noqa: S301
+
+
+def test_models_are_pickled_as_their_folders_and_copied(opened):
+    expected = use(opened)
+    packed = pickle.dumps(opened)
+    assert len(packed) < 2000
+    for other in (unpack(packed), copy.deepcopy(opened), copy.copy(opened)):
+        assert type(other) is type(opened) and use(other) == expected
+        assert getattr(other, "engine", None) == getattr(opened, "engine", None)
+
+
+def test_a_deep_copy_has_the_network_as_it_is_now_and_weights_of_its_own(folder):
+    model = regard.load(folder, engine="torch")
+    with torch.no_grad():
+        model.model.embedding.table.weight.mul_(0.5)
+    other = copy.deepcopy(model)
+    assert torch.equal(other.model.embedding.table.weight, model.model.embedding.table.weight)
+    assert other.model is not model.model and other.native._model is other.model
+    with pytest.raises(regard.ConfigError, match=r"network was changed after .* was opened"):
+        pickle.dumps(model)  # what is in the folder is another model
+
+
+def test_a_folder_that_holds_another_model_by_now_is_refused(filler_folder, answerer_folder, tmp_path):
+    to = tmp_path / "m"
+    shutil.copytree(answerer_folder, to)
+    packed = pickle.dumps(regard.load(to))
+    about = (to / "regard.json").read_bytes()
+    other = regard.load(to).model.state_dict()
+
+    contents = {path.name: path.read_bytes() for path in to.iterdir() if path.is_file() and path.name != "regard.json"}
+    contents["model.safetensors"] = save({name: (t * 2 if t.is_floating_point() else t) for name, t in other.items()})
+    write_model(to, ModelFolder(to).about, contents)
+    assert (to / "regard.json").read_bytes() != about
+    with pytest.raises(regard.FolderError, match="holds another model than the one that was pickled"):
+        unpack(packed)
+
+
+def forked(work):
+    """What a forked process finds; a process that hangs is a failure."""
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        signal.alarm(30)
+        try:
+            with os.fdopen(writing, "wb") as pipe:
+                pickle.dump(work(), pipe)
+        except BaseException as problem:
+            os.write(2, repr(problem).encode())
+            os._exit(1)
+        sys.stdout.flush()
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0
+    return unpack(told)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_says_the_same_and_the_first_goes_on(opened):
+    expected = use(opened)
+    torch.set_num_threads(2)
+    torch.randn(300, 300) @ torch.randn(300, 300)  # threads that a forked process does not have
+    for _ in range(2):
+        assert forked(lambda: use(opened)) == expected
+        assert forked(lambda: forked(lambda: use(opened))) == expected
+        assert use(opened) == expected
+    assert forked(lambda: torch.randn(600, 600).matmul(torch.randn(600, 600)).shape) == (600, 600)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_was_begun_before_a_fork_ends_or_is_refused(folder, writer_folder):
+    model = regard.load(folder)
+    begun = model.translate_all([LINE] * 9, window=3)
+    first = next(begun)
+    assert forked(lambda: [one.text for one in begun]) == [first.text] * 8
+    assert [one.text for one in begun] == [first.text] * 8
+    text = regard.load(writer_folder).stream("The", tokens=40, seed=1)
+    next(text)
+
+    def go_on():
+        with pytest.raises(regard.RunError, match="begun before a fork"):
+            list(text)
+        return True
+
+    assert forked(go_on) and "".join(text)
+
+
+def test_a_pool_of_processes_that_forks_and_exits_does_not_hang(folder):
+    """multiprocessing as most people call it, and an interpreter that ends in the child as usual."""
+    code = """if True:
+        import multiprocessing, os, sys, warnings, regard
+        warnings.simplefilter("ignore")
+        model = regard.load(sys.argv[1])
+        expected = model("The dog sees the cat.")
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            assert pool.map(model, ["The dog sees the cat."] * 6) == [expected] * 6
+        if os.fork() == 0:
+            assert model("The dog sees the cat.") == expected
+            sys.exit(0)
+        assert os.wait()[1] == 0
+        if os.fork() == 0:
+            sys.exit(0)  # without ever having used it
+        assert os.wait()[1] == 0
+        print("done")
+    """
+    words = [sys.executable, "-c", code, str(folder)]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert run.stdout == "done\n", run.stderr
+
+
+def test_spawned_processes_get_models_by_pickling(folder):
+    model = regard.load(folder)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(model, (LINE,)) == model(LINE)
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
+def test_writers_in_threads_keep_their_seeds(writer_folder, engine):
+    model = regard.load(writer_folder, engine=engine)
+
+    def write(seed):
+        return model("The", tokens=12, seed=seed)
+
+    expected = [write(seed) for seed in range(8)]
+    assert len(set(expected)) > 4
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(write, list(range(8)) * 4)) == expected * 4
