@@ -9,13 +9,15 @@ from regard.cli.report import describe_answer, watch
 from regard.errors import ConfigError
 from regard.files import write_whole
 from regard.run import load
-from regard.text.samples import LANGUAGES, Phrase, induction, standard_library
+from regard.text.samples import LANGUAGES, Phrase, everyday, induction, standard_library
 from regard.text.score import score_translations
 from regard.text.stories import write_stories
 
 Say = Callable[[str], None]
 
 TRAIN, VALID, TEST = 60_000, 100, 500
+TIMES_EVERYDAY = 10  # each of these sentences is like no other, so it is learned by being seen often
+GREETING = {"en": "Hello, I love you.", "de": "Hallo, ich liebe dich.", "fr": "Bonjour, je t'aime."}
 TRANSLATE = {
     "size": "tiny",
     "stop": {"steps": 1900},
@@ -45,6 +47,8 @@ def show_translate(direction: str, to: Path, put: Say, say: Say) -> None:
     names = {}
     for part, count, held_out in (("train", TRAIN, False), ("valid", VALID, True)):
         phrases = phrasebook(source, target, count, held_out=held_out)
+        if part == "train":
+            phrases += TIMES_EVERYDAY * everyday(source, target)
         for language, lines in ((source, [p.source for p in phrases]), (target, [p.target for p in phrases])):
             names[part, language] = _write(to, f"{part}.{direction}.{language}", lines)
     say(f"$ regard train translate {names['train', source]} {names['train', target]} --to {to / direction}")
@@ -68,6 +72,7 @@ def _show_translations(direction: str, model: Path, seconds: float, put: Say) ->
     put(f"  exact match {100 * scores.exact:.1f} %, BLEU {scores.bleu:.1f}, after {seconds:.0f} s of training")
     for phrase, text in list(zip(test, texts, strict=True))[:4]:
         put(f"  {phrase.source}\n    -> {text}")
+    put(f"  {GREETING[source]}\n    -> {translator(GREETING[source], beam=1)}")
     crossing = max(test, key=_crossings)
     put("")
     put(f"What it looks at: {crossing.source} (rows: the translation; columns: the source; █: most of its row)")

@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 
 from regard.errors import ConfigError
+from regard.text.phrasebook.everyday import everyday_sentences
 from regard.text.phrasebook.meaning import Sentence
 from regard.text.phrasebook.pieces import align
 from regard.text.phrasebook.say import say
@@ -42,11 +43,7 @@ def phrasebook(source: str, target: str, count: int, *, seed: int = 0, held_out:
 
     A held-out sentence has a noun, an adjective and a verb together in one clause that never meet in the others.
     """
-    for language in (source, target):
-        if language not in LANGUAGES:
-            raise ConfigError(f"the phrasebook has no language {language!r}; choose from {', '.join(LANGUAGES)}")
-    if source == target:
-        raise ConfigError(f"source and target are both {source!r}; choose two different ones of {', '.join(LANGUAGES)}")
+    _check_languages(source, target)
     random = Random(seed)
     phrases: dict[str, Phrase] = {}
     while len(phrases) < count:
@@ -55,6 +52,21 @@ def phrasebook(source: str, target: str, count: int, *, seed: int = 0, held_out:
             phrase = translate(sentence, source, target)
             phrases.setdefault(phrase.source, phrase)
     return list(phrases.values())
+
+
+def everyday(source: str, target: str) -> list[Phrase]:
+    """What people say every day ("Hello, I love you."), without its alignment: nothing of it is made word by word."""
+    _check_languages(source, target)
+    places = LANGUAGES.index(source), LANGUAGES.index(target)
+    return [Phrase(said[places[0]], said[places[1]], ()) for said in everyday_sentences()]
+
+
+def _check_languages(source: str, target: str) -> None:
+    for language in (source, target):
+        if language not in LANGUAGES:
+            raise ConfigError(f"the phrasebook has no language {language!r}; choose from {', '.join(LANGUAGES)}")
+    if source == target:
+        raise ConfigError(f"source and target are both {source!r}; choose two different ones of {', '.join(LANGUAGES)}")
 
 
 def translate(sentence: Sentence, source: str, target: str) -> Phrase:

@@ -17,7 +17,7 @@ from regard.text.phrasebook.meaning import Clause, Nominal, Sentence
 from regard.text.phrasebook.nouns import NOUNS, Noun
 from regard.text.phrasebook.think import determiners, think
 from regard.text.phrasebook.verbs import VERBS
-from regard.text.samples import LANGUAGES, Phrase, is_held_out, phrasebook, translate, triples
+from regard.text.samples import LANGUAGES, Phrase, everyday, is_held_out, phrasebook, translate, triples
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))
 
@@ -252,3 +252,20 @@ def test_an_unknown_language_is_refused_with_the_known_ones() -> None:
 def test_a_translation_into_the_same_language_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"source and target are both 'de'; choose two different ones"):
         phrasebook("de", "de", 1)
+
+
+def test_everyday_sentences_have_one_translation_each_way_and_are_none_of_the_grammar(
+    said: dict[str, list[str]],
+) -> None:
+    assert {phrase.source: phrase.target for phrase in everyday("en", "fr")}[
+        "Hello, I love you."
+    ] == "Bonjour, je t'aime."
+    assert {phrase.source: phrase.target for phrase in everyday("de", "fr")}["Ich liebe dich."] == "Je t'aime."
+    for source, target in DIRECTIONS:
+        phrases = everyday(source, target)
+        assert len({phrase.source for phrase in phrases}) == len(phrases) > 48
+        assert not {phrase.source for phrase in phrases} & set(said[source])
+    for french in (phrase.target for phrase in everyday("en", "fr")):
+        assert french.endswith((" ?", ".")) and not re.search(r"\b(je|me|te|de|que|la|le) [aeiouhéêà]", french)
+    with pytest.raises(ConfigError, match=r"no language 'it'"):
+        everyday("en", "it")

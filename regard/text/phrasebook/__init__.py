@@ -10,4 +10,5 @@ think.py                                  chooses a meaning at random
 pieces.py                                 words with the pieces of the meaning they carry: the alignment
 english.py german.py french.py            a clause in words
 say.py                                    a whole sentence in words
+everyday.py                               sentences that no grammar makes, as they are
 """
