@@ -12,7 +12,8 @@ def import_model(
     source: Annotated[str, typer.Argument(help="A folder of Hugging Face's, or the name of a model on its hub.")],
     to: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
     part: Annotated[
-        Literal["encoder", "decoder"] | None, typer.Option("--as", help="What a plain BERT is to become.")
+        Literal["encoder", "generation-encoder", "decoder"] | None,
+        typer.Option("--as", help="What a plain BERT is to become."),
     ] = None,
 ) -> None:
     """Take over a model that others trained: BERT, GPT-2, Llama, opus-mt."""

@@ -69,15 +69,16 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return plain({_rename(name): tensor for name, tensor in weights.items()})
 
 
+def export_encoder_config(config: dict[str, Any]) -> dict[str, Any]:
+    """A plain BERT's config.json as that of an encoder without token types."""
+    kept = {name: value for name, value in config.items() if name != "type_vocab_size"}
+    return kept | {"architectures": ["BertGenerationEncoder"], "model_type": "bert-generation"}
+
+
 def export_decoder_config(config: dict[str, Any]) -> dict[str, Any]:
     """A plain BERT's config.json as that of a decoder."""
-    kept = {name: value for name, value in config.items() if name != "type_vocab_size"}
-    return kept | {
-        "architectures": ["BertGenerationDecoder"],
-        "model_type": "bert-generation",
-        "is_decoder": True,
-        "add_cross_attention": True,
-    }
+    told = {"architectures": ["BertGenerationDecoder"], "is_decoder": True, "add_cross_attention": True}
+    return export_encoder_config(config) | told
 
 
 def adopt(weights: Weights, shapes: Shapes) -> tuple[Weights, list[str], list[str]]:

@@ -19,7 +19,12 @@ FAMILIES = {
     "PegasusForConditionalGeneration": "translate",
 }
 PLAIN = ("BertForMaskedLM", "BertForPreTraining", "BertModel")  # can be opened as an encoder or as a decoder
-PARTS = {"encoder": "encode", "decoder": "decode"}
+# What one is opened as -> the family, and the class of transformers whose numbers it gives.
+PARTS = {
+    "encoder": ("encode", "BertModel"),
+    "generation-encoder": ("encode", "BertGenerationEncoder"),  # without token types
+    "decoder": ("decode", "BertGenerationDecoder"),
+}
 PICKLED = ("pytorch_model.bin", "model.pt", "pytorch_model.bin.index.json")
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
@@ -41,13 +46,14 @@ def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def take_part(about: dict[str, Any], part: str) -> dict[str, Any]:
+def take_part(about: dict[str, Any], config: dict[str, Any], part: str) -> dict[str, Any]:
     """A plain BERT as an encoder, or as a decoder."""
     if part not in PARTS:
         raise ConfigError(f"part={part} is not one of {', '.join(PARTS)}")
-    if about.get("foreign") not in PLAIN:
+    if (config.get("architectures") or [None])[0] not in PLAIN:
         raise ConfigError(f"only a plain BERT ({', '.join(PLAIN)}) is opened as an encoder or a decoder")
-    return about | {"task": PARTS[part], "part": part}
+    task, architecture = PARTS[part]
+    return about | {"task": task, "part": part, "architecture": architecture}
 
 
 def _refuse_pickles(folder: Path, architecture: str) -> None:

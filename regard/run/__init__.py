@@ -43,7 +43,8 @@ def load(
     """The trained model in a folder, ours or Hugging Face's: a Translator, Writer, Filler, Answerer or Encoder.
 
     engine: torch or ctranslate2, precision: float32 or int8; if not said, as fast as the machine can in float32.
-    part: encoder or decoder, to open a plain BERT as one; what had no place and what is fresh is in `dropped`, `new`.
+    part: to open a plain BERT as an encoder (BertModel's numbers), generation-encoder (BertGenerationEncoder's, without
+    token types) or decoder (BertGenerationDecoder); what had no place and what is fresh is in `dropped`, `new`.
     """
     running = Running(engine, precision)
     for left in reversed(range(TRIES)):
@@ -60,7 +61,7 @@ def load(
 
 def _open(folder: ModelFolder, running: Running, part: str | None) -> Any:
     if part:
-        folder.about = take_part(folder.about, part)
+        folder.about = take_part(folder.about, folder.config, part)
     task = str(folder.about.get("task"))
     if task not in ALONE and task not in TASKS:
         raise FolderError(f"{folder.path / ABOUT} tells of a task {task[:40]!r}, which is none of {', '.join(TASKS)}; "

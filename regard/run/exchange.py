@@ -29,7 +29,7 @@ TOLERANCE = 1e-4  # between logits here and there
 def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     """Makes a folder of ours from one of Hugging Face's, or from a model of its hub; what regard.json then tells.
 
-    part: encoder or decoder, to take a plain BERT over as one.
+    part: encoder, generation-encoder or decoder, to take a plain BERT over as one.
     """
     from regard.model.size import count_parameters
     from regard.run import load
@@ -42,7 +42,7 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     opened = load(folder.folder, part=part)  # every weight is used, or this fails; of a part, what has no place is told
     config, weights = _as_part(folder, opened, part) if part else (folder.config, _as_they_are(folder))
     settings = resolve({"task": opened.about["task"], "model": opened.model.config.model_dump()})
-    about = {name: value for name, value in opened.about.items() if name != "part"} | {
+    about = {name: value for name, value in opened.about.items() if name not in ("part", "architecture")} | {
         "format": 1,
         "regard": __version__,
         "imported_from": source,
@@ -80,6 +80,9 @@ def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any
     weights = opened.model.state_dict()
     if part == "decoder":
         config = bert_generation.export_decoder_config(folder.config)
+        return config, weights_file(bert_generation.export_weights(weights))
+    if part == "generation-encoder":
+        config = bert_generation.export_encoder_config(folder.config)
         return config, weights_file(bert_generation.export_weights(weights))
     return folder.config | {"architectures": ["BertModel"]}, weights_file(bert.export_weights(weights))
 

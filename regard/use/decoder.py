@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from regard.errors import FolderError
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 from regard.use.trained import Running, Trained, adopt_network, read_network, read_shape, refuse_fast
@@ -25,9 +26,11 @@ class Decoder(Trained):
             from regard.model.transformer import TextDecoder
 
             if folder.about.get("part"):
-                config = read_shape(folder, bert.import_config).model_copy(
-                    update={"kind": "bert-generation", "segments": 0}
-                )
+                plain = read_shape(folder, bert.import_config)
+                if not plain.is_tied:
+                    raise FolderError(f"{folder.folder} has an output table of its own (tie_word_embeddings is "
+                                      f"false in config.json), which a decoder has not")  # fmt: skip
+                config = plain.model_copy(update={"kind": "bert-generation", "segments": 0})
                 return adopt_network(folder, lambda: TextDecoder(config, tokenizer.pad_id), opened)
             return read_network(folder, tokenizer, bert_generation.DECODER, lambda c, t: TextDecoder(c, t.pad_id))
 

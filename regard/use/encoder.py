@@ -37,6 +37,8 @@ class Encoder(Trained):
 
             if folder.about.get("part"):
                 config = read_shape(folder, bert.import_config)
+                if folder.about["architecture"] == "BertGenerationEncoder":
+                    config = config.model_copy(update={"kind": "bert-generation", "segments": 0})
                 return adopt_network(folder, lambda: TextEncoder(config, tokenizer.pad_id), opened)
             layout = bert_generation.ENCODER if folder.config.get("model_type") == "bert-generation" else bert
             return read_network(folder, tokenizer, layout, lambda config, t: TextEncoder(config, t.pad_id))

@@ -100,7 +100,7 @@ def _open_again(kind: Any, folder: Path, running: Any, part: str | None, fingerp
     """The model that was opened there before; with a fingerprint, only if it is that one still."""
     opened = ModelFolder(folder)
     if part:
-        opened.about = take_part(opened.about, part)
+        opened.about = take_part(opened.about, opened.config, part)
     found: Movable = kind.open(opened, running)
     if fingerprint is not None and found._fingerprint() != fingerprint:
         raise FolderError(f"{folder} holds another model than the one that was pickled; open it with regard.load")

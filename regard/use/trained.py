@@ -88,6 +88,11 @@ class Trained(Movable):
         with one_reader():
             return self.__dict__["model"] if "model" in self.__dict__ else self.read_now().__dict__["model"]
 
+    @property
+    def architecture(self) -> str:
+        """The class whose numbers it gives: one of `transformers`, or ours where they have none."""
+        return str(self.about.get("architecture") or (self._folder.config.get("architectures") or ["unknown"])[0])
+
     def read_now(self) -> Self:
         """Reads the network, so that what is wrong with it is told at once."""
         self.__dict__["model"] = self._read(self.tokenizer)
@@ -258,6 +263,8 @@ def adopt_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: T
     model: Any = build_empty(build)
     listed = list_for(folder, model.config)
     found, opened.dropped, opened.new = adopt(read_for(folder, listed, model), shapes_of(model))
+    if missing := [name for name in opened.new if ".cross_" not in name and name != "bias"]:
+        raise FolderError(f"{folder.folder}: weights do not fit config.json: {', '.join(missing[:5])} missing")
     return fill(build(), found, strict=False)
 
 

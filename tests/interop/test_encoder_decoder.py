@@ -101,7 +101,12 @@ def test_a_plain_bert_opens_as_either_and_tells_what_was_dropped_and_what_is_new
     ids = torch.tensor([[2, 30, 31, 3]])
     with torch.no_grad():
         expected = theirs.bert(input_ids=ids).last_hidden_state
-        assert torch.allclose(encoder.model(ids), expected, atol=1e-5)
+        assert torch.allclose(encoder.model(ids), expected, atol=1e-5) and encoder.architecture == "BertModel"
+        other, generation = regard.load(tmp_path, part="generation-encoder"), transformers.BertGenerationEncoder
+        expected = generation.from_pretrained(tmp_path).eval()(input_ids=ids).last_hidden_state
+        assert torch.allclose(other.model(ids), expected, atol=1e-5) and other.architecture == generation.__name__
+        assert other.new == [] and float((other.model(ids) - encoder.model(ids)).abs().max()) > 0.01
+    assert decoder.architecture == "BertGenerationDecoder"
     assert torch.equal(decoder.model.bias, theirs.cls.predictions.bias)
     with pytest.raises(regard.ConfigError, match="part=tail is not one of"):
         regard.load(tmp_path, part="tail")
@@ -110,7 +115,7 @@ def test_a_plain_bert_opens_as_either_and_tells_what_was_dropped_and_what_is_new
         regard.load(tmp_path / "g", part="encoder")
 
 
-@pytest.mark.parametrize("part", ["encoder", "decoder"])
+@pytest.mark.parametrize("part", ["encoder", "generation-encoder", "decoder"])
 def test_a_plain_bert_is_imported_as_either(part, tmp_path, pairs):
     save(MODELS["bert of the first days"](), tmp_path / "theirs", pairs)
     words = ["import", str(tmp_path / "theirs"), "--as", part, "--to", str(tmp_path / "ours")]
@@ -119,7 +124,8 @@ def test_a_plain_bert_is_imported_as_either(part, tmp_path, pairs):
     assert ("New, with fresh weights" in told.output) == (part == "decoder")
     before, after = regard.load(tmp_path / "theirs", part=part), regard.load(tmp_path / "ours")
     assert type(before) is type(after)
-    kind = transformers.BertGenerationDecoder if part == "decoder" else transformers.BertModel
+    assert before.architecture == after.architecture
+    kind = getattr(transformers, before.architecture)
     _, info = kind.from_pretrained(tmp_path / "ours", output_loading_info=True)
     assert not info["unexpected_keys"]
     weights = after.model.state_dict()
