@@ -14,12 +14,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.look.cancel import check_cancelled
 from regard.look.watch import Pair, Translating
 from regard.model.attention import MultiHeadAttention
 from regard.model.stack import Embedding
 from regard.model.taps import EMBEDDED, MIXED
 
-ROWS = 16  # texts with something left out that are read together
+ROWS = 16  # texts with something left out that are read together, at most
+LOGITS = 2**24  # numbers that they may take together
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,11 @@ def _explain(
     with torch.inference_mode():
         found = read([source])[0]  # (T, V)
         base = found.gather(1, labels[:, None])[:, 0]  # (T,)
-        costs = _leave_out(source, words, labels, base, read, instead)
+        together = max(1, min(ROWS, LOGITS // found.numel()))
+        costs = _leave_out(source, words, labels, base, read, instead, together)
         off = []
         for kind, name, layer, head in heads_of(model):
+            check_cancelled()
             with silence(model, name, head):
                 muted = read([source])[0]  # (T, V)
             chances = muted.gather(1, labels[:, None])[:, 0]  # (T,)
@@ -140,7 +144,7 @@ def _explain(
 
 def _leave_out(
     source: list[int], words: Sequence[int | None], labels: Tensor, base: Tensor,
-    read: Callable[[list[list[int]]], Tensor], instead: int | None,
+    read: Callable[[list[list[int]]], Tensor], instead: int | None, together: int,
 ) -> list[list[float]]:  # fmt: skip
     """What each source token's word is worth: log-probability of each target token with it, less without it. (T, S)"""
     there = sorted({word for word in words if word is not None})
@@ -154,8 +158,9 @@ def _leave_out(
     for index, variant in enumerate(variants):
         by_length.setdefault(len(variant), []).append(index)
     for indexes in by_length.values():  # alike in length: no padding, and nothing depends on the company
-        for first in range(0, len(indexes), ROWS):
-            chunk = indexes[first : first + ROWS]
+        for first in range(0, len(indexes), together):
+            check_cancelled()
+            chunk = indexes[first : first + together]
             found = read([variants[index] for index in chunk])  # (B, T, V)
             own = found.gather(2, labels.expand(len(chunk), -1)[..., None])[..., 0]  # (B, T)
             for index, chances in zip(chunk, own, strict=True):
@@ -182,6 +187,7 @@ def _gradients(
         own = read([source])[0].gather(1, labels[:, None])[:, 0]  # (T,)
     rows = []
     for chance in own:
+        check_cancelled()
         (slope,) = torch.autograd.grad(chance, vectors[0], retain_graph=True)  # (1, S, D)
         rows.append((slope * vectors[0].detach()).sum(-1)[0].tolist())
     return rows

@@ -31,7 +31,14 @@ class Limits:
     beams: int = 16
     samples: int = 8  # ways to go on
     written: int = 2048  # tokens of a text that is written
-    look_letters: int = 2000  # of a text that is looked into, with all that belongs to it; of a forced beginning
+    prefix_tokens: int = 256  # of a forced beginning
+    look_tokens: int = 512  # of a text that is looked into, with all that belongs to it
+    why_tokens: int = 128  # the same, where it is asked what each word and head is worth
+    look_weights: int = 1_500_000  # in what is answered of a look
+    sentence_tokens: int = 400  # of a sentence of a story
+    story_tokens: int = 20_000  # of a story, each sentence as long as the longest
+    gaps: int = 2000  # times the candidates for each
+    told_tokens: int = 200_000  # of a translation, times n_best
     queued_tokens: int = 100_000  # that wait, of all requests
     seconds: float = 60.0  # until an answer is no longer waited for
 
@@ -45,12 +52,10 @@ class Limits:
         if sum(map(len, texts)) > 10 * self.letters:
             raise RequestError(413, f"more than {10 * self.letters} characters in one request")
 
-    def check_looked_at(self, name: str, text: str) -> None:
-        """Raises what is too long to be looked into."""
-        if len(text) > self.look_letters:
-            raise RequestError(
-                413, f"{name} of {len(text)} characters; at most {self.look_letters} are looked into or forced"
-            )
+    def check_tokens(self, what: str, tokens: int, most: int) -> None:
+        """Raises what has too many tokens, which is what it costs."""
+        if tokens > most:
+            raise RequestError(413, f"{what}: {tokens} tokens; at most {most} are taken")
 
     def check_number(self, name: str, value: float, least: float, most: float) -> None:
         """Raises what is out of its bounds."""

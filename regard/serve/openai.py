@@ -1,29 +1,32 @@
-"""OpenAI's completions API, for writers: what its clients speak."""
+"""OpenAI's API, completions of writers and embeddings of encoders: what its clients speak."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import math
 import secrets
+import struct
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from regard.serve.describe import SHARE, STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
+from regard.serve.own import texts_of, told_aside
 from regard.serve.served import Gallery, Served
 
-MOST_CHANCES, MOST_STOPS = 8, 4
+MOST_CHANCES, MOST_STOPS, STOP_LETTERS = 8, 4, 200
 
 
 def make_openai(gallery: Gallery) -> APIRouter:
-    """/v1/models, /v1/completions."""
+    """/v1/models, /v1/completions, /v1/embeddings."""
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
     @router.get("/models")
@@ -75,11 +78,39 @@ def make_openai(gallery: Gallery) -> APIRouter:
                 choices.append({"index": len(choices), "text": found.text, "finish_reason": found.reason,
                                 "logprobs": _logprobs(found) if chances else None})  # fmt: skip
                 written += len(found.tokens)
-        read = sum(model.size(prompt) for prompt in prompts)
+        read = sum(await model.sizes(prompts))
         usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         return JSONResponse(about | {"choices": choices, "usage": usage})
 
+    _embed(router, gallery)
     return router
+
+
+def _embed(router: APIRouter, gallery: Gallery) -> None:
+    about = {"model": STRING, "input": TEXTS, "encoding_format": {"enum": ["float", "base64"]}}
+
+    @router.post("/embeddings", openapi_extra=described("input", **about))
+    async def embeddings(request: Request) -> Response:
+        """input (a text or a list), model, encoding_format (float, or base64 of little-endian float32)."""
+        fields = await read_body(request)
+        name = string(fields, "model") if fields.get("model") is not None else None
+        model = gallery.find(name, "encode")
+        form = string(fields, "encoding_format", "float")
+        if form not in {"float", "base64"}:
+            raise RequestError(400, f"encoding_format is {form!r}; it is float or base64")
+        texts = texts_of(fields, "input")
+        if not texts:
+            raise RequestError(422, "input is an empty list")
+        found = await model.encode(texts)
+        entries = [{"object": "embedding", "index": number, "embedding": _packed(one) if form == "base64" else one}
+                   for number, one in enumerate(found)]  # fmt: skip
+        read = sum(await model.sizes(texts))
+        usage = {"prompt_tokens": read, "total_tokens": read}
+        return await told_aside({"object": "list", "model": model.name, "usage": usage}, "data", entries)
+
+
+def _packed(vector: list[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
 def _options(fields: dict[str, Any], gallery: Gallery) -> dict[str, Any]:
@@ -91,6 +122,8 @@ def _options(fields: dict[str, Any], gallery: Gallery) -> dict[str, Any]:
     stops = [stop] if isinstance(stop, str) else stop
     if not isinstance(stops, list) or not all(isinstance(one, str) and one for one in stops) or len(stops) > MOST_STOPS:
         raise RequestError(422, f"stop is a text or a list of at most {MOST_STOPS} texts")
+    if any(len(one) > STOP_LETTERS for one in stops):
+        raise RequestError(422, f"a stop text has at most {STOP_LETTERS} characters")
     found: dict[str, Any] = {"tokens": tokens, "seed": seed, "stop": tuple(stops)}
     for name, default, least, most in (("temperature", 1.0, 0.0, 2.0), ("top_p", 1.0, 1e-6, 1.0)):
         value = default if fields.get(name) is None else fields[name]

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from regard.run.journal import FILM, METRICS, read_after
 from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
-from regard.serve.served import Gallery, as_dict
+from regard.serve.served import Gallery, as_dict, aside
+from regard.text.stories import split_sentences
 from regard.use.translation import Translation
 
+LETTERS_EACH = 400  # of a translation or a vector in an answer, about
 MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training that are told at a time
 
 
@@ -24,6 +26,27 @@ def texts_of(fields: dict[str, Any], name: str) -> list[str]:
     """A field that is a text or a list of texts."""
     value = fields.get(name)
     return [string({name: one}, name) for one in value] if isinstance(value, list) else [string(fields, name)]
+
+
+def story_of(fields: dict[str, Any]) -> list[str]:
+    """The sentences of a story: a text is split as everywhere else, a list is taken as it is."""
+    story = (
+        split_sentences(string(fields, "story")) if isinstance(fields.get("story"), str) else texts_of(fields, "story")
+    )
+    if not any(sentence.strip() for sentence in story):
+        raise RequestError(422, "the story has no sentence")
+    return story
+
+
+async def told_aside(about: dict[str, Any], name: str, entries: list[Any]) -> Response:
+    """An object with a list in it that may be long: an entry is written at a time, so that others are answered."""
+
+    def write() -> bytes:
+        head = json.dumps(about, ensure_ascii=False)[:-1] if about else "{"
+        listed = ",".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in entries)
+        return f'{head}, "{name}": [{listed}]}}'.encode()
+
+    return Response(await aside(write, LETTERS_EACH * len(entries)), media_type="application/json")
 
 
 def make_own(gallery: Gallery) -> APIRouter:
@@ -39,7 +62,7 @@ def make_own(gallery: Gallery) -> APIRouter:
     about = {"text": TEXTS, "model": STRING, "beam": WHOLE, "n_best": WHOLE, "prefix": STRING}
 
     @router.post("/translate", openapi_extra=described("text", **about))
-    async def translate(request: Request) -> JSONResponse:
+    async def translate(request: Request) -> Response:
         """text (or a list), model, beam, n_best, prefix, alignments: translations with scores and alternatives."""
         fields = await read_body(request)
         model = gallery.find(optional(fields, "model"), "translate")
@@ -51,7 +74,7 @@ def make_own(gallery: Gallery) -> APIRouter:
         limits.check_texts(texts)
         options = {"beam": beam, "n_best": n_best, "alignments": True} | ({"prefix": prefix} if prefix else {})
         found = await model.translate(texts, **options)
-        return JSONResponse({"model": model.name, "translations": [_told(one) for one in found]})
+        return await told_aside({"model": model.name}, "translations", [_told(one) for one in found])
 
     @router.post("/fill", openapi_extra=described("text", text=STRING, model=STRING, top=WHOLE))
     async def fill(request: Request) -> dict[str, Any]:
@@ -62,13 +85,18 @@ def make_own(gallery: Gallery) -> APIRouter:
 
     @router.post("/answer", openapi_extra=described("story", "question", story=TEXTS, question=STRING, model=STRING))
     async def answer(request: Request) -> dict[str, Any]:
-        """story (a list of sentences), question: the answer, and what each hop looked at."""
+        """story (a text, or a list of sentences), question: the answer, and what each hop looked at."""
         fields = await read_body(request)
         model = gallery.find(optional(fields, "model"), "answer")
-        story = texts_of(fields, "story")
-        if not any(sentence.strip() for sentence in story):
-            raise RequestError(422, "the story has no sentence")
-        return as_dict(await model.answer(story, string(fields, "question")))
+        return as_dict(await model.answer(story_of(fields), string(fields, "question")))
+
+    @router.post("/encode", openapi_extra=described("text", text=TEXTS, model=STRING))
+    async def encode(request: Request) -> Response:
+        """text (or a list), model: the vector of each."""
+        fields = await read_body(request)
+        model = gallery.find(optional(fields, "model"), "encode")
+        found = await model.encode(texts_of(fields, "text"))
+        return await told_aside({"model": model.name}, "vectors", found)
 
     _look_inside(router, gallery)
     _watch_runs(router, gallery)
@@ -80,31 +108,27 @@ def _look_inside(router: APIRouter, gallery: Gallery) -> None:
 
     about = {"model": STRING, "text": STRING, "target": STRING, "story": TEXTS, "why": SWITCH}
 
-    @router.post("/look", openapi_extra=described("model", "text", **about))
+    @router.post("/look", openapi_extra=described("text", **about))
     async def look(request: Request) -> Response:
         """text, and target or story: all that was seen, as `regard look --to look.json` has it."""
         fields = await read_body(request)
-        model = gallery.models.get(string(fields, "model"))
-        if model is None:
-            raise RequestError(404, f"there is no model {fields['model']}")
+        model = gallery.find(optional(fields, "model"))
         options: dict[str, Any] = {"target": optional(fields, "target"), "why": fields.get("why") is True or None}
         if model.task == "answer":
-            options = {"story": tuple(texts_of(fields, "story")), "why": options["why"]}
+            options = {"story": tuple(story_of(fields)), "why": options["why"]}
         elif model.task != "translate":
             options.pop("target")
         return Response(await model.look(string(fields, "text"), **options), media_type="application/json")
 
-    @router.post("/tokenize", openapi_extra=described("model", "text", model=STRING, text=STRING))
+    @router.post("/tokenize", openapi_extra=described("text", model=STRING, text=STRING))
     async def tokenize(request: Request) -> dict[str, Any]:
         """text, model: its tokens and their ids."""
         fields = await read_body(request)
-        model = gallery.models.get(string(fields, "model"))
-        if model is None:
-            raise RequestError(404, f"there is no model {fields['model']}")
+        model = gallery.find(optional(fields, "model"))
         text = string(fields, "text")
         limits.check_texts([text])
-        ids = model.opened.tokenizer.encode(text)
-        return {"ids": ids, "tokens": model.opened.tokenizer.tokens(ids)}
+        ids = await aside(lambda: model.opened.tokenizer.encode(text), len(text))
+        return {"model": model.name, "ids": ids, "tokens": model.opened.tokenizer.tokens(ids)}
 
 
 def _watch_runs(router: APIRouter, gallery: Gallery) -> None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from regard.errors import ConfigError
 from regard.folder import ABOUT, RUN, ModelFolder
+from regard.look.cancel import cancelled_by
 from regard.run import load
 from regard.serve.limits import Limits, RequestError
-from regard.serve.owner import Owner
+from regard.serve.owner import QUICK_TOKENS, Owner
+from regard.use.filler import MASK
+from regard.use.translation import join
 
 Push = Callable[[str], bool]
 LOOKED_INTO = ("translate", "write", "fill", "answer")
 # Who leaves the cores to whom: requests are read and answered first, then computed, quick ones before documents.
 PATIENCE_QUICK, PATIENCE_SLOW = 5, 15
+LETTERS_ASIDE = 2000  # a text up to this long is tokenized at once, without another thread
+SOME_HEADS = 48  # passes for them, about, where it is asked what each is worth
 
 
 class Served:
@@ -28,61 +34,102 @@ class Served:
         self.name, self.folder, self.limits = name, folder, limits
         self.opened: Any = load(folder)
         self.task = str(self.opened.about["task"])
-        self._looking = threading.Lock()  # one at a time: whoever looks inside changes the network for a moment
-        lanes, self._quick = 1, self.opened
+        lanes, self._quick = 2, self.opened
         if self.task == "translate" and self.opened.engine == "ctranslate2":
             self._quick = load(folder)  # with a worker of its own, which those of documents step back for
             lanes = self._quick.share(1, PATIENCE_QUICK) + self.opened.share(patience=PATIENCE_SLOW)
-        self.owner = Owner(name, self._run, lanes, limits, batches=self.task == "translate")
+        elif self.task == "translate":
+            lanes = 1  # torch uses all threads for one, and several would change how many there are
+        self.owner = Owner(name, self._run, lanes, limits, batches=self.task in {"translate", "encode"})
 
     @property
     def languages(self) -> tuple[str, str]:
         """Of a translator: what it reads and what it writes."""
         return self.opened.source_language or "auto", self.opened.target_language or "und"
 
-    def size(self, text: str) -> int:
-        """Tokens of a text, as the queue counts them."""
-        return len(self.opened.tokenizer.encode_part(text)) + 1
-
-    def sizes(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text."""
-        return [len(ids) + 1 for ids in self.opened.tokenizer.encode_all(texts, is_part=True)]
+    async def sizes(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, as the queue counts them."""
+        count = lambda: [len(ids) + 1 for ids in self.opened.tokenizer.encode_all(texts, is_part=True)]  # noqa: E731
+        return await aside(count, sum(map(len, texts)))
 
     async def translate(self, texts: Sequence[str], **options: Any) -> list[Any]:
-        """A Translation of each text, which is a line."""
+        """A Translation of each text, which is a line. What waits and is computed are the parts of long lines."""
         self.limits.check_texts(texts, self.limits.lines)
-        cost, prefix = max(int(options.get("beam", 4)), int(options.get("n_best", 1))), options.get("prefix", "")
+        n_best, prefix = int(options.get("n_best", 1)), options.get("prefix", "")
+        cost = max(int(options.get("beam", 4)), n_best)
         self.limits.check_number("beam", cost, 1, self.limits.beams)
-        self.limits.check_looked_at("prefix", prefix)
+        if len(prefix) > self.limits.letters:
+            raise RequestError(413, f"a prefix of {len(prefix)} characters; at most {self.limits.letters} are taken")
         self.owner.check_room(len(texts), sum(text.count(" ") + 1 for text in texts), cost)  # a word is a token or more
-        more = self.size(prefix) if prefix else 0  # of each text, as all of it is said
-        return await self._ask("translate", texts, [size + more for size in self.sizes(texts)], options, cost)
+        counts, parts, ids = await aside(lambda: self.opened.split(list(texts)), sum(map(len, texts)))
+        forced = (await self.sizes([prefix]))[0] if prefix else 0
+        self.limits.check_tokens("the prefix", forced, self.limits.prefix_tokens)
+        sizes = [len(one) + forced for one in ids]
+        self.limits.check_tokens("the text, times n_best", sum(sizes) * n_best, self.limits.told_tokens)
+        starts = {end - count for end, count in zip(accumulate(counts), counts, strict=True)}
+        first = [n for n in range(len(parts)) if not prefix or n in starts]  # a prefix is for the beginning of a line
+        rest = sorted(set(range(len(parts))) - set(first))
+        found: dict[int, Any] = {}
+        for group, asked in ((first, options), (rest, options | {"prefix": ""})):
+            answers = await self._ask("translate", [parts[n] for n in group], [sizes[n] for n in group], asked, cost)
+            found |= zip(group, answers, strict=True)
+        return await aside(lambda: self._join(counts, found), len(parts) * LETTERS_ASIDE // 100)
+
+    def _join(self, counts: list[int], found: dict[int, Any]) -> list[Any]:
+        ends = list(accumulate(counts))
+        return [join([found[n] for n in range(end - count, end)], self.opened.target_language)
+                for end, count in zip(ends, counts, strict=True)]  # fmt: skip
 
     async def fill(self, text: str, top: int) -> Any:
         """What may stand in the gaps of a text."""
         self.limits.check_texts([text])
         self.limits.check_number("top", top, 1, 100)
-        return (await self._ask("fill", [text], [self.size(text)], {"top": top}))[0]
+        gaps = text.count(MASK) * top
+        if gaps > self.limits.gaps:
+            raise RequestError(413, f"{gaps} candidates for all gaps together; at most {self.limits.gaps} are told")
+        return (await self._ask("fill", [text], await self.sizes([text]), {"top": top}))[0]
+
+    async def encode(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vector of each text."""
+        self.limits.check_texts(texts)
+        sizes = await self.sizes(texts)
+        for number, size in enumerate(sizes, start=1):
+            self.limits.check_tokens(f"text {number}, with its marks", size + 1, self.opened.longest)
+        found: list[list[float]] = await self._ask("encode", list(texts), sizes, {})
+        return found
 
     async def answer(self, story: Sequence[str], question: str) -> Any:
         """The answer to a question about a story."""
-        self.limits.check_texts([*story, question])
-        size = sum(map(self.size, [*story, question]))
+        size = await self._story_size(story, question)
         return (await self._ask("answer", [(tuple(story), question)], [size], {}))[0]
+
+    async def _story_size(self, story: Sequence[str], question: str) -> int:
+        """What a story costs: all its sentences are computed as long as the longest."""
+        self.limits.check_texts([*story, question], self.limits.lines)
+        longest = max(await self.sizes([*story, question]))
+        self.limits.check_tokens("a sentence of the story, or the question", longest, self.limits.sentence_tokens)
+        self.limits.check_tokens("the story", longest * len(story), self.limits.story_tokens)
+        return longest * (len(story) + 1)
 
     async def look(self, text: str, **options: Any) -> str:
         """What was seen, as JSON."""
         if self.task not in LOOKED_INTO:
             raise RequestError(422, f"a model to {self.task} is not looked into here")
         options = {name: value for name, value in options.items() if value is not None}
-        beside = [*options.get("story", ()), options.get("target", "")]
-        self.limits.check_looked_at("text", "".join([text, *beside]))
-        size = sum(self.size(one) for one in [text, *beside])
-        return str((await self._ask("look", [text], [10 * size], options))[0])
+        beside = options.get("target", "")
+        self.limits.check_texts([text, beside])
+        tokens = await self._story_size(options["story"], text) if "story" in options else 0
+        if not tokens:
+            tokens = sum(await self.sizes([text, beside]))
+            most = self.limits.why_tokens if options.get("why") else self.limits.look_tokens
+            self.limits.check_tokens("what is looked into", tokens, most)
+        passes = 3 * tokens + SOME_HEADS if options.get("why") else 2
+        size = max(QUICK_TOKENS + 1, min(tokens * passes, self.limits.queued_tokens // 2))  # never a quick one
+        return str((await self._ask("look", [text], [size], options))[0])
 
     async def written(self, prompt: str, samples: int, options: dict[str, Any]) -> Sequence[Any]:
         """Ways to go on with a text: ids, texts and log-probabilities of each."""
-        size = self.size(prompt) + int(options["tokens"])
+        size = (await self.sizes([prompt]))[0] + int(options["tokens"])
         found: Sequence[Any] = await self._ask(
             "write", [(prompt, n) for n in range(samples)], [size] * samples, options
         )
@@ -90,7 +137,7 @@ class Served:
 
     async def stream(self, prompt: str, options: dict[str, Any], push: Push) -> str:
         """Goes on with a text and pushes each piece; when `push` says no, nobody reads any more. Why it ended."""
-        size = self.size(prompt) + int(options["tokens"])
+        size = (await self.sizes([prompt]))[0] + int(options["tokens"])
         return str((await self._ask("stream", [(prompt, push)], [size], options))[0])
 
     async def _ask(
@@ -100,30 +147,48 @@ class Served:
         return await self.owner.ask(items, sizes, frozen, cost)
 
     def _run(self, items: list[Any], frozen: Any, is_quick: bool, is_wanted: Callable[[int], bool]) -> list[Any]:
-        """What a lane does; nobody else touches the model. is_wanted: whether an item is still waited for."""
-        options = dict(frozen)
+        """What a lane does. is_wanted: whether an item is still waited for, which is asked between two passes."""
+        with cancelled_by(lambda: self._check_wanted(any(map(is_wanted, range(len(items)))))):
+            return self._compute(items, dict(frozen), is_quick, is_wanted)
+
+    def _compute(
+        self, items: list[Any], options: dict[str, Any], is_quick: bool, is_wanted: Callable[[int], bool]
+    ) -> list[Any]:
+        found: list[Any]
         match options.pop("what"):
             case "translate":
-                return list((self._quick if is_quick else self.opened).translate_all(items, **options))
+                found = list((self._quick if is_quick else self.opened).translate_all(items, **options))
             case "fill":
-                return [self.opened.fill(text, **options) for text in items]
+                found = [self.opened.fill(text, **options) for text in items]
             case "answer":
-                return [self.opened.answer(story, question) for story, question in items]
+                found = [self.opened.answer(story, question) for story, question in items]
+            case "encode":
+                found = self.opened.encode(items).tolist()
             case "look":
-                with self._looking:
-                    return [self.opened.look(text, **options).to_json() for text in items]
+                found = [self._look(text, options) for text in items]
             case "stream":
                 ((prompt, push),) = items
-                return [self.opened.sample(prompt, push=lambda piece: push(piece) and is_wanted(0), **options).reason]
+                found = [self.opened.sample(prompt, push=lambda piece: push(piece) and is_wanted(0), **options).reason]
             case "write":
-                seed = options.pop("seed")
-                return [
-                    self.opened.sample(
-                        prompt, seed=seed + number, push=lambda _, place=place: is_wanted(place), **options
-                    )
-                    for place, (prompt, number) in enumerate(items)
-                ]
-        raise AssertionError(options)
+                ((prompt, number),) = items
+                seed = options.pop("seed") + number
+                found = [self.opened.sample(prompt, seed=seed, push=lambda _: is_wanted(0), **options)]
+            case unknown:
+                raise AssertionError(unknown)
+        return found
+
+    @staticmethod
+    def _check_wanted(is_wanted: bool) -> None:
+        if not is_wanted:
+            raise RequestError(503, "nobody waits for the answer any more, or it took too long", 1.0)
+
+    def _look(self, text: str, options: dict[str, Any]) -> str:
+        seen = self.opened.look(text, **options)
+        weights = sum(kind.weights.numel() for kind in seen.kinds.values())
+        if weights > self.limits.look_weights:
+            raise RequestError(413, f"what was seen are {weights} weights of attention; at most "
+                                    f"{self.limits.look_weights} are told: look at a shorter text")  # fmt: skip
+        return str(seen.to_json())
 
     def describe(self) -> dict[str, Any]:
         """What it is, for programs and for the page."""
@@ -160,17 +225,17 @@ class Gallery:
                 self.models[name] = Served(name, folder, self.limits)
         self.is_ready = True
 
-    def find(self, name: str | None, task: str) -> Served:
-        """The model of this name, or the first of its task."""
+    def find(self, name: str | None, task: str | None = None) -> Served:
+        """The model of this name, or the first of its task; where no task is asked for, the first."""
         if name is not None:
             if name not in self.models:
                 raise RequestError(404, f"there is no model {name}; served are {', '.join(self.models)}")
-            if self.models[name].task != task:
+            if task is not None and self.models[name].task != task:
                 raise RequestError(422, f"{name} is a model to {self.models[name].task}, not to {task}")
             return self.models[name]
-        found = next(iter(self.of(task)), None)
+        found = next(iter(self.models.values() if task is None else self.of(task)), None)
         if found is None:
-            raise RequestError(404, f"no model to {task} is served")
+            raise RequestError(404, f"no model to {task} is served" if task else "no model is served")
         return found
 
     def of(self, task: str) -> Iterator[Served]:
@@ -212,11 +277,19 @@ class Gallery:
         return all(model.owner.join(end - time.monotonic()) for model in list(self.models.values()))
 
 
+T = TypeVar("T")
+
+
+async def aside(work: Callable[[], T], letters: int) -> T:
+    """What work of so many letters gives; where it may take long, others are answered meanwhile."""
+    return await asyncio.to_thread(work) if letters > LETTERS_ASIDE else work()
+
+
 def fit(model: Served, text: str) -> float:
     """How well a text suits what a translator reads: letters to a token, of the tokens it knows as sources."""
-    known = model.opened.aligner.reads(model.opened.tokenizer.encode_part(text))
-    size = model.size(text)
-    return len(text) / size * (0.1 + known)
+    ids = model.opened.tokenizer.encode_part(text)
+    known = model.opened.aligner.reads(ids)
+    return len(text) / (len(ids) + 1) * (0.1 + known)
 
 
 def as_dict(found: Any) -> dict[str, Any]:

@@ -14,26 +14,41 @@ PLACES = (
 )
 
 
-def split_to_fit(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Parts of `text` that each fit, in order, as few cuts as the best places allow."""
-    if fits(text):
+Sizes = Callable[[list[str]], list[int]]
+
+
+def split_to_fit(text: str, sizes: Sizes, most: int) -> list[str]:
+    """Parts of `text` of a size up to `most` each, in order, as few cuts as the best places allow.
+
+    sizes: of each of several texts; one character is the smallest part there is, whatever its size.
+    """
+    size, closing = sizes([text, ""])
+    if size <= most or len(text) < 2:
         return [text]
     for place in PLACES:
         parts = [part for part in place.split(text) if part]
         if len(parts) > 1:
-            return [whole for part in _join_while_fitting(parts, fits) for whole in split_to_fit(part, fits)]
-    if len(text) < 2:
-        return [text]  # one character is the smallest part there is
-    half = len(text) // 2
-    return split_to_fit(text[:half], fits) + split_to_fit(text[half:], fits)
+            joined = _join_while_fitting(parts, sizes, most)
+            return [whole for part in joined for whole in split_to_fit(part, sizes, most)]
+    step = max(1, len(text) * (most - closing) // (size - closing))
+    pieces = [text[start : start + step] for start in range(0, len(text), step)]
+    return [whole for piece in pieces for whole in split_to_fit(piece, sizes, most)]
 
 
-def _join_while_fitting(parts: list[str], fits: Callable[[str], bool]) -> list[str]:
+def _join_while_fitting(parts: list[str], sizes: Sizes, most: int) -> list[str]:
+    """As many parts together as fit: how many is guessed from their sizes, and then tried."""
+    closing, *each = sizes(["", *parts])
     joined: list[str] = []
-    for part in parts:
-        together = f"{joined[-1]} {part}" if joined else part
-        if joined and fits(together):
-            joined[-1] = together
-        else:
-            joined.append(part)
+    start = 0
+    while start < len(parts):
+        end, total = start + 1, each[start]
+        while end < len(parts) and total + each[end] - closing <= most:
+            total += each[end] - closing
+            end += 1
+        while end > start + 1 and (size := sizes([" ".join(parts[start:end])])[0]) > most:
+            end = start + max(1, (end - start) * most // size)
+        while end < len(parts) and sizes([" ".join(parts[start : end + 1])])[0] <= most:
+            end += 1
+        joined.append(" ".join(parts[start:end]))
+        start = end
     return joined

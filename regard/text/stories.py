@@ -57,8 +57,8 @@ def read_sentences(path: Path | None) -> list[str]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, each with its end."""
-    return [sentence for sentence in SENTENCE_END.split(text.strip()) if sentence]
+    """The sentences of a text, each with its end; a line end is one too."""
+    return [sentence for line in text.split("\n") for sentence in SENTENCE_END.split(line.strip()) if sentence]
 
 
 def hold_out_stories(stories: list[Story], count: int, seed: int) -> tuple[list[Story], list[Story]]:

@@ -8,6 +8,7 @@ from regard.engine.layout import default_limit
 from regard.errors import ConfigError
 from regard.generate.found import Hypothesis
 from regard.generate.settings import Search
+from regard.look.cancel import check_cancelled
 from regard.look.record import record_hidden
 from regard.look.seen import Kind, Said, Seen
 from regard.look.watch import as_batch, see_through, tell, watch_pair, watch_text
@@ -87,6 +88,7 @@ def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> 
     if why:
         lost = []
         for gone in range(len(answer.sentences)):
+            check_cancelled()
             rest = [sentence for place, sentence in enumerate(answer.sentences) if place != gone]
             found = dict(answerer.chances(rest, question)) if rest else {}
             lost.append(answer.probability - found.get(answer.text, 0.0))

@@ -82,9 +82,10 @@ def join(parts: list[Translation], language: str | None) -> Translation:
 
 def _first_words(texts: list[str]) -> list[int]:
     """The word of the whole text that each of its parts begins in: a word may go on over the end of a part."""
-    found, whole = [], ""
+    found, words, last = [], 0, " "
     for text in texts:
-        goes_on = bool(whole and text) and not whole[-1].isspace() and not text[0].isspace()
-        found.append(len(whole.split()) - goes_on)
-        whole += text
+        goes_on = bool(text) and not last.isspace() and not text[0].isspace()
+        found.append(words - goes_on)
+        words += len(text.split()) - goes_on
+        last = text[-1] if text else last
     return found

@@ -323,12 +323,15 @@ class Translator(Trained):
         for text, ids in zip(texts, encoded, strict=True):
             parts, found = ([text], [ids]) if text else ([], [])
             if len(ids) > longest:
-                parts = split_to_fit(text, lambda part: len(self.tokenizer.encode(part)) <= longest)
+                parts = split_to_fit(text, self._sizes, longest)
                 found = self.tokenizer.encode_all(parts)
             counts.append(len(parts))
             flat += parts
             sources += found
         return counts, flat, sources
+
+    def _sizes(self, texts: list[str]) -> list[int]:
+        return [len(ids) for ids in self.tokenizer.encode_all(texts)]
 
     def _setting(self, name: str) -> str | None:
         value = self.about.get("settings", {}).get(name)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LINES = 10_000  # lines that are encoded between two checks whether to stop
 TOKENS = 200
+TOLD_TOGETHER = 128  # tokens whose probabilities are computed at a time: each takes a row of the whole vocabulary
 CONTEXT = 8  # tokens before a piece that are decoded with it
 
 
@@ -142,17 +143,27 @@ class Writer(Trained):
 
     def _chances(self, prompt: str, ids: list[int], count: int) -> list[Said]:
         """Of each id; what is longer than the model sees is read in windows that share their halves."""
-        from regard.look.watch import watch_text
+        import torch
 
-        read = [*self.read(prompt), *ids]
+        from regard.look.cancel import check_cancelled
+        from regard.look.watch import as_batch, tell
+
+        read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt), *ids]
         window = self.model.config.max_positions
         told: list[Said] = []
         for start in range(0, max(1, len(read) - window // 2), max(1, window // 2)):
             part = read[start : start + window]
-            _, said, _ = watch_text(self.model, self.tokenizer, part, None)
-            new = start + len(part) - 1 - len(told)  # of the first token nothing is said
-            told += said[len(said) - new :]
-        return [one._replace(alternatives=one.alternatives[:count]) for one in told[len(told) - len(ids) :]]
+            new = len(read) - len(ids) + len(told) - start  # the first in this part of which nothing was told yet
+            if not 1 <= new < len(part):
+                continue
+            with torch.inference_mode():
+                hidden = self.model(as_batch(self.model, part))[0, new - 1 : -1]  # (new, D)
+                for first in range(0, len(hidden), TOLD_TOGETHER):
+                    check_cancelled()
+                    places = range(new + first, min(len(part), new + first + TOLD_TOGETHER))
+                    logits = self.model.logits(hidden[first : first + TOLD_TOGETHER])  # (.., V)
+                    told += tell(logits, part[places.start : places.stop], places, self.tokenizer)
+        return [one._replace(alternatives=one.alternatives[:count]) for one in told]
 
     def evaluate(self, *files: str | Path, stride: int | None = None) -> dict[str, float | str | int]:
         """Perplexity per token and bits per byte over the whole text, each token predicted once.

@@ -83,12 +83,19 @@ def test_our_own_routes_answer_as_the_library_does(server, folders):
     tale = ["Brian is a frog.", "Brian is yellow.", "Greg is a frog."]
     status, told, _ = server.ask("/api/answer", {"story": tale, "question": "What color is Greg?"})
     assert told["text"] == answerer(tale, "What color is Greg?")
+    told_as_text = server.ask("/api/answer", {"story": " ".join(tale), "question": "What color is Greg?"})[1]
+    assert told_as_text == told and told["sentences"] == tale  # a story in one text is split as everywhere
+    assert server.ask("/api/answer", {"story": "\n".join(tale), "question": "What color is Greg?"})[1] == told
+    status, seen_as_text, _ = server.ask(
+        "/api/look", {"model": "stories", "text": "What color is Greg?", "story": " ".join(tale)}
+    )
+    assert seen_as_text["kinds"]["hops"]["columns"] == tale
     status, told, _ = server.ask("/api/look", {"model": "en-fr", "text": TEXT, "why": True})
     seen = translator.look(TEXT, why=True)
     assert told["answer"] == seen.answer and [tuple(link) for link in told["alignment"]] == seen.alignment
     assert torch.allclose(torch.tensor(told["kinds"]["cross"]["weights"]), seen.kinds["cross"].weights, atol=1e-5)
-    status, told, _ = server.ask("/api/tokenize", {"model": "en-fr", "text": TEXT})
-    assert told["ids"] == translator.tokenizer.encode(TEXT)
+    status, told, _ = server.ask("/api/tokenize", {"text": TEXT})  # of the first model, if none is named
+    assert told["model"] == "en-fr" and told["ids"] == translator.tokenizer.encode(TEXT)
     assert server.ask("/api/runs")[1] == ["en-fr", "gaps", "stories", "tales"]
     status, told, _ = server.ask("/api/runs/en-fr")
     assert status == 200 and told["events"][-1]["step"] > 0
@@ -271,7 +278,8 @@ def test_the_description_tells_what_requests_hold(server):
     for path, needed in (
         ("/translate", ["q", "target"]),
         ("/v1/completions", ["model"]),
-        ("/api/look", ["model", "text"]),
+        ("/api/look", ["text"]),
+        ("/v1/embeddings", ["input"]),
     ):
         body = described[path]["post"]["requestBody"]["content"]["application/json"]["schema"]
         assert body["required"] == needed and set(needed) <= body["properties"].keys()
@@ -290,12 +298,21 @@ def test_people_who_look_inside_at_the_same_time_see_what_each_asked_for(server)
 def test_whatever_multiplies_work_is_bounded(server):
     for path, fields in (
         ("/api/look", {"model": "en-fr", "text": TEXT, "target": "mot " * 1000}),
-        ("/api/look", {"model": "stories", "text": "Where is Mary?", "story": ["Mary went home."] * 1000}),
+        ("/api/look", {"model": "en-fr", "text": TEXT, "target": "漢" * 500}),
+        ("/api/look", {"model": "en-fr", "text": TEXT, "target": "漢" * 60, "why": True}),
+        ("/api/look", {"model": "tales", "text": "漢" * 500}),
+        ("/api/look", {"model": "stories", "text": "Where is Mary?", "story": ["Mary went home."] * 5000}),
+        ("/api/answer", {"question": "Where is Mary?", "story": ["Mary went home."] * 100 + ["Mary " * 300]}),
+        ("/api/answer", {"question": "Where is Mary?", "story": "Mary " * 500}),
+        ("/api/fill", {"text": "[MASK] " * 30, "top": 100}),
+        ("/api/translate", {"text": ["漢" * 5000] * 4, "n_best": 8}),
+        ("/api/translate", {"text": TEXT, "prefix": "漢" * 100}),
         ("/api/translate", {"text": TEXT, "prefix": "mot " * 1000}),
         ("/api/translate", {"text": ["a"] * 257}),
         ("/translate", {"q": "<b>" * 2001, "source": "en", "target": "fr", "format": "html"}),
     ):
         assert server.ask(path, fields)[0] == 413, path
+    assert server.ask("/v1/completions", {"model": "tales", "prompt": "a", "stop": "x" * 1000})[0] == 422
     assert server.ask("/v1/completions", raw=b'{"model": "tales", "temperature": 1' + b"0" * 400 + b"}")[0] == 422
 
 
@@ -312,3 +329,26 @@ def test_a_stream_that_is_refused_says_so_by_its_status_and_one_that_is_cut_says
         assert '"finish_reason": "length"' in told and told.endswith("data: [DONE]\n\n")
     finally:
         server.stop()
+
+
+def test_a_long_line_is_translated_in_parts_as_the_library_does(server, folders):
+    translator = regard.load(folders[0])
+    lines = [" ".join([TEXT] * 40), "", TEXT, "x" * 500]
+    status, told, _ = server.ask("/api/translate", {"text": lines})
+    found = [translator.translate(line, alignments=True) for line in lines]
+    assert status == 200 and [one["text"] for one in told["translations"]] == [one.text for one in found]
+    for one, expected in zip(told["translations"], found, strict=True):
+        assert one["notes"] == expected.notes and [tuple(link) for link in one["alignment"]] == expected.alignment
+    status, told, _ = server.ask("/api/translate", {"text": lines[0], "prefix": "Le"})
+    assert told["translations"][0]["text"] == translator.translate(lines[0], prefix="Le").text
+
+
+def test_a_look_that_nobody_waits_for_is_not_computed_further(server):
+    body = json.dumps({"model": "en-fr", "text": TEXT, "target": "le chien " * 20, "why": True}).encode()
+    head = f"POST /api/look HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    idle = lambda: 'regard_queued_tokens{model="en-fr"} 0' in server.ask("/metrics")[1]  # noqa: E731
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(head + body)
+            time.sleep(0.02)
+    assert wait_until(idle, 30)

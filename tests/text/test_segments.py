@@ -7,14 +7,14 @@ from regard.text.segments import split_to_fit
 
 
 def split(text, longest):
-    return split_to_fit(text, lambda part: len(part) <= longest)
+    return split_to_fit(text, lambda parts: [len(part) for part in parts], longest)
 
 
 def test_sentences_before_clauses_before_words_before_letters():
     assert split("One two. Three four. Five.", 12) == ["One two.", "Three four.", "Five."]
     assert split("One two, three four, five.", 12) == ["One two,", "three four,", "five."]
     assert split("one two three four", 9) == ["one two", "three", "four"]
-    assert split("abcdefgh", 3) == ["ab", "cd", "ef", "gh"]
+    assert split("abcdefgh", 3) == ["abc", "def", "gh"]
     assert split("他来了。她走了。", 5) == ["他来了。", "她走了。"]
 
 
@@ -28,3 +28,17 @@ def test_nothing_but_blanks_is_lost_and_every_part_fits(text, longest):
     parts = split(text, longest)
     assert "".join("".join(parts).split()) == "".join(text.split())
     assert all(len(part) <= longest for part in parts)
+
+
+def test_a_long_text_is_measured_a_few_times_for_each_part():
+    """Work, not time: whatever there is to cut at, each part is tried a few times, not once for each of its words."""
+    for text in ("a. " * 3000, "a " * 5000, "x" * 10_000, "a, b. " * 2000):
+        measured = 0
+
+        def sizes(parts):
+            nonlocal measured
+            measured += sum(len(part) + 1 for part in parts)
+            return [len(part) + 1 for part in parts]
+
+        parts = split_to_fit(text, sizes, 40)
+        assert all(len(part) < 40 for part in parts) and measured < 12 * len(text)

@@ -8,12 +8,12 @@ regard.panels.answer = (model) => {
   const look = regard.lookBox();
   const answer = regard.newest(async (signal) => {
     regard.complain("");
-    const sentences = story.value.split("\n").map((line) => line.trim()).filter(Boolean);
-    if (!sentences.length || !question.value.trim()) return;
-    const found = await regard.askJson("/api/answer", { model: model.id, story: sentences, question: question.value.trim() }, signal);
+    if (!story.value.trim() || !question.value.trim()) return;
+    const fields = { model: model.id, story: story.value };
+    const found = await regard.askJson("/api/answer", { ...fields, question: question.value.trim() }, signal);
     told.replaceChildren(regard.make("strong", {}, found.text), ` ${regard.percent(found.probability)}`,
       found.unknown.length ? regard.make("small", {}, ` never seen: ${found.unknown.join(", ")}`) : "");
-    await look.show({ model: model.id, text: question.value.trim(), story: sentences, why: true });
+    await look.show({ ...fields, text: question.value.trim(), why: true });
   });
   for (const box of [story, question]) box.addEventListener("input", regard.after(250, answer));
   answer();
