@@ -15,8 +15,8 @@ from regard.cli.told import put, say
 from regard.errors import CorpusError
 from regard.text.corpus import PairFiles
 
-OF_SENTENCES = ("repeated", "language", "markup", "scripts")  # findings that are none in running text
-HURTS_FIRST = ("yes", "a little", "if", "no")
+WORST_FIRST = ("yes", "a little", "if", "no")
+QUICK_LINES = 50_000  # that the check at the beginning of a training reads
 
 
 def check(
@@ -25,26 +25,46 @@ def check(
         typer.Argument(help="Two parallel files, one .tsv or .jsonl of pairs, or running text.", show_default=False),
     ],
     against: Annotated[
-        list[Path] | None, typer.Option(help="Text to validate or test on: what is also in it is told. Repeatable.")
+        list[Path] | None,
+        typer.Option(help="Text to validate or test on: what is also in it is reported. Repeatable (source, target)."),
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Two files are running text, not translations.")] = False,
     columns: Columns = None,
     keys: Keys = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 for any problem.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
 ) -> None:
-    """Tell what is wrong with a corpus, where, and what training would do about it."""
-    from regard.text.doctor import check_pairs, check_text, hashes_of
+    """Find problems in a corpus.
 
-    known = hashes_of(against or [])
-    pairs = None if plain else pairs_of(files, pair_of_numbers(columns or "1,2"), pair_of_words(keys) if keys else None)
-    with reading(files) as tick:
-        report = check_pairs(pairs, known, tick) if pairs else check_text(files, known, tick)
-    put(json.dumps(_told(report), ensure_ascii=False) if as_json else describe(report))
+    What is wrong, where, what training would do about it, and how to fix it. The exit code is 1 if training would
+    stop; with --strict, for any problem; else 0.
+    """
+    from regard.text.ailments import Report
+    from regard.text.doctor import check_pairs, check_text, hashes_of
+    from regard.text.running import TextFiles
+
+    chosen = pair_of_numbers(columns or "1,2"), pair_of_words(keys) if keys else None
+    pairs = None if plain else pairs_of(files, *chosen)
+    try:
+        known = hashes_of(against or [], pairs)
+        valid = pairs_of(against, *chosen) if pairs and against else None
+        with reading(files) as tick:
+            if pairs:
+                report = check_pairs(pairs, known, tick, valid=valid)
+            else:
+                report = check_text(list(TextFiles.of([*files]).paths), known, tick)  # also of folders, as training
+    except CorpusError as problem:  # a file that cannot be read as lines at all
+        report = Report([file.name for file in files], stops=str(problem))
+    put(json.dumps(_as_json(report), ensure_ascii=False) if as_json else describe(report))
+    if report.stops or (strict and report.has_problems):
+        raise typer.Exit(1)
 
 
 def pairs_of(files: list[Path], columns: tuple[int, int], keys: tuple[str, str] | None) -> PairFiles | None:
     """Files as pairs, if they are: two of them, or one whose name says so."""
-    if len(files) == 2:
+    from regard.text.stories import look_like_stories
+
+    if len(files) == 2 and not look_like_stories(files):
         return PairFiles(files[0], files[1])
     names = {ending for file in files for ending in file.suffixes}
     if len(files) == 1 and names & {".tsv", ".tab", ".jsonl", ".ndjson"}:
@@ -69,47 +89,57 @@ def reading(files: list[Path]) -> Iterator[Callable[[int, int], None]]:
         yield tick
 
 
-def _told(report: Any) -> dict[str, Any]:
-    findings = []
-    for finding in report.findings.values():
-        what, hurts, training, mend = finding.words
-        findings.append(asdict(finding) | {"what": what, "hurts": hurts, "training": training, "mend": mend})
-    return {"files": report.files, "lines": report.lines, "findings": findings}
+def _as_json(report: Any) -> dict[str, Any]:
+    findings = [asdict(finding) | finding.words(report.shape) for finding in report.findings.values()]
+    counted = {"files": report.files, "shape": report.shape, "lines": report.lines}
+    return counted | {"stops": report.stops, "findings": findings}
 
 
 def describe(report: Any) -> str:
     """One page: what hurts most comes first."""
-    unit = "lines" if len(report.files) != 2 else "pairs of lines"
-    lines = [f"{' and '.join(report.files)}: {report.lines} {unit}"]
-    if not report.findings:
-        return "\n".join([*lines, "Nothing was found that would be in the way."])
+    names = report.files
+    title = (
+        " and ".join(names)
+        if len(names) < 3
+        else f"{len(names)} files: {', '.join(names[:3])}" + ", ..." * (len(names) > 3)
+    )
+    is_pairs = report.shape in ("files", "tsv", "jsonl")
+    unit = "pairs" if is_pairs else "lines" if len(names) == 1 else f"lines in {len(names)} files"
+    lines = [f"{title}: {report.lines} {unit}"]
+    if report.stops:
+        lines += ["", f"Training would stop: {report.stops}"]
+    elif not report.findings:
+        return "\n".join([*lines, "No problems found."])
 
     def order(finding: Any) -> tuple[int, int]:
-        hurts = finding.words[1]
-        rank = next((n for n, word in enumerate(HURTS_FIRST) if hurts.startswith(word)), len(HURTS_FIRST))
+        hurts = finding.words(report.shape)["hurts"]
+        rank = next((n for n, word in enumerate(WORST_FIRST) if hurts.startswith(word)), len(WORST_FIRST))
         return rank, -finding.count
 
     for finding in sorted(report.findings.values(), key=order):
-        what, hurts, training, mend = finding.words
-        lines += ["", f"{finding.count} x {what}", f"  hurts: {hurts}", f"  training {training}", f"  to mend: {mend}"]
+        words = finding.words(report.shape)
+        lines += ["", f"{finding.count} {words['what']}", f"  harmful: {words['hurts']}"]
+        lines += [f"  training {words['training']}", f"  fix: {words['fix']}"]
         for one in finding.examples:
             shown = f": {one['text']}" if one["text"] else ""
             lines.append(f"  {one['file']} line {one['line']}{shown}")
     return "\n".join(lines)
 
 
-def say_what_hurts(pairs: PairFiles | None, texts: list[Path], most: int = 100_000) -> None:
-    """The first lines of a training: what the doctor would say of the beginning of its text, a line each."""
+def say_what_hurts(pairs: PairFiles | None, texts: list[Path], valid: PairFiles | None = None) -> None:
+    """The first lines of a training: what a quick check finds in its text, a line each."""
     from regard.text.doctor import check_pairs, check_text
 
     try:
-        report = check_pairs(pairs, most=most) if pairs else check_text(texts, most=most)
+        report = check_pairs(pairs, most=QUICK_LINES, valid=valid) if pairs else check_text(texts, most=QUICK_LINES)
     except CorpusError:
-        return  # training itself will say it, with the line
-    for finding in report.findings.values():
-        what, hurts, training, _ = finding.words
-        is_of_text = pairs is None and finding.kind in OF_SENTENCES  # code and tales may well repeat lines
-        if hurts.startswith(("yes", "a little")) and finding.kind != "unequal" and not is_of_text:
-            one = finding.examples[0]
-            say(f"{finding.count} x {what} ({one['file']} line {one['line']}); training {training}. "
-                f"`regard check` tells more")  # fmt: skip
+        return  # training itself stops with it
+    found = [(finding, finding.words(report.shape)) for finding in report.findings.values()]
+    harmful = [
+        (f, words) for f, words in found if words["hurts"].startswith(("yes", "a little")) and f.kind != "unequal"
+    ]
+    for finding, words in harmful:
+        one = finding.examples[0]
+        say(f"{finding.count} {words['what']} ({one['file']} line {one['line']}); training {words['training']}")
+    if harmful:
+        say("`regard check` shows examples and fixes")

@@ -18,6 +18,7 @@ from regard.look.align import to_pharaoh
 
 FIRST, MOST = 128, 2048  # lines that are sorted and translated together: few at first, so that soon something is seen
 BLOCK = 2**16  # bytes read at a time
+LONGEST = 2**20  # bytes of a line; what has no line end is no text
 TELL_SECONDS = 0.5  # between two words on how far it got
 
 
@@ -70,6 +71,8 @@ def _windows(source: "_Source", say: Callable[[str], None], progress: "_Progress
             block = source.read()
             *whole, rest = (rest + block).split(b"\n")
             lines += whole
+            if len(rest) > LONGEST:
+                break
             if not block:
                 is_open = False
                 lines += [rest] if rest else []
@@ -80,6 +83,12 @@ def _windows(source: "_Source", say: Callable[[str], None], progress: "_Progress
             yield decoded[:size]
             decoded, size = decoded[size:], min(2 * size, MOST)
             progress.tell(number - len(decoded))
+        if len(rest) > LONGEST:
+            yield []  # so that all lines before it come out first
+            raise CorpusError(
+                f"line {number + 1} has more than {LONGEST // 2**20} MB; a line of text is shorter. "
+                f"The lines before it were translated"
+            )
 
 
 class _Source:

@@ -68,10 +68,14 @@ def _watch(task: str, to: Path, run: dict[str, Any], **files: Any) -> None:
     from regard.cli.report import watch
     from regard.run.arguments import check_request
 
-    text = check_request(task, run["settings"], files).train_files  # what cannot be is told before anything is read
+    request = check_request(task, run["settings"], files)  # what cannot be is told before anything is read
+    text = request.train_files
     is_first = os.environ.get("RANK", "0") == "0"  # of several processes, the first one speaks
     if is_first and (run["fresh"] or not (to / "run").exists()):
-        say_what_hurts(*((text, []) if isinstance(text, PairFiles) else (None, list(text.paths))))
+        if isinstance(text, PairFiles):
+            say_what_hurts(text, [], request.valid_files)
+        else:
+            say_what_hurts(None, list(text.paths))
     watch(task, to=to, is_quiet=not is_first, **run, **files)
 
 

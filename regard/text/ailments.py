@@ -1,127 +1,226 @@
-"""What a corpus can suffer from: what it is, whether it hurts, what training does about it, and how to mend it."""
+"""What a corpus can suffer from: what it is, whether it hurts, what training does about it, and how to fix it.
 
+Advice must not harm when it is followed to the letter: it never breaks the pairing of two files, and never thins out
+running text. Commands are run by tests/text/test_doctor.py.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.errors import CorpusError
+
+EXAMPLES = 3  # of each finding
 LONGEST_WORDS, LONGEST_LETTERS = 256, 4000  # of a line that is not long
+TOGETHER = "remove such pairs as a whole (the same line of both files), or correct them"
 
-# kind -> what it is, whether it hurts, what training does about it, how to mend it
-WORDS: dict[str, tuple[str, str, str, str]] = {
-    "not utf-8": (
-        "bytes that are not UTF-8",
+
+class Ailment(NamedTuple):
+    """One kind of finding; `fix` may depend on the shape of the corpus: files (two), tsv, jsonl, text or stories."""
+
+    what: str
+    hurts: str
+    training: str
+    fix: str
+    fixes: dict[str, str] = {}  # noqa: RUF012  by shape, where it is another
+
+
+AILMENTS: dict[str, Ailment] = {
+    "not utf-8": Ailment(
+        "lines with bytes that are not UTF-8",
         "yes",
         "stops, and names the line",
-        "iconv -f latin1 -t UTF-8, or mend the line",
+        "correct these lines; the rest of the file is UTF-8 and must not be converted",
     ),
-    "nul": (
-        "NUL bytes",
+    "encoding": Ailment(
+        "lines with bytes that are not UTF-8, and none with letters that are",
         "yes",
         "stops, and names the line",
-        "tr -d '\\000' < old > new",
+        "convert the file from its encoding: if that is Windows-1252, iconv -f WINDOWS-1252 -t UTF-8 < old > new",
     ),
-    "control": (
-        "control characters",
+    "nul": Ailment(
+        "lines with NUL bytes",
+        "yes",
+        "stops, and names the line",
+        "tr -d '\\000' < old > new (if nearly every line has them: is it UTF-16?)",
+        {"jsonl": "correct the escape \\u0000 in these lines"},
+    ),
+    "control": Ailment(
+        "lines with control characters",
         "a little",
         "learns them as they are",
-        "tr -d '\\001-\\010\\013\\014\\016-\\037'",
+        "if they mean nothing: tr -d '\\001-\\010\\013\\014\\016-\\037\\177' < old > new",
     ),
-    "line separator": (
-        "U+2028, U+2029 or U+0085 inside a line: other tools end the line there",
+    "line separator": Ailment(
+        "lines with U+2028, U+2029 or U+0085 inside: other tools end the line there",
         "if other tools wrote the file",
         "keeps them inside the line",
-        "sed 's/\\xe2\\x80[\\xa8\\xa9]\\|\\xc2\\x85/ /g'",
+        "LC_ALL=C sed 's/\\xe2\\x80\\xa8/ /g; s/\\xe2\\x80\\xa9/ /g; s/\\xc2\\x85/ /g' < old > new",
+        {"jsonl": "replace the characters in these lines by spaces"},
     ),
-    "carriage return": (
-        "carriage returns inside a line",
+    "carriage return": Ailment(
+        "lines with carriage returns inside",
         "if lines were meant to end there",
         "keeps them",
-        "tr '\\r' '\\n'",
+        "LC_ALL=C sed 's/\\r\\r*\\([^\\r]\\)/ \\1/g' < old > new makes spaces of them, and no new lines",
+        {"jsonl": "replace the escape \\r in these lines by a space"},
     ),
-    "windows": (
-        "line ends of Windows",
-        "no",
-        "takes them off",
-        "nothing to do",
-    ),
-    "mark": (
-        "a byte order mark",
-        "no at the start of a file, a little elsewhere",
-        "takes it off at the start",
-        "sed '1s/^\\xef\\xbb\\xbf//'",
-    ),
-    "replaced": (
-        "U+FFFD: characters somebody else lost",
+    "windows": Ailment("Windows line ends (CRLF)", "no", "removes them", "nothing to do"),
+    "mark": Ailment("byte order marks at the start of a file", "no", "removes them", "nothing to do"),
+    "inner mark": Ailment(
+        "lines with a byte order mark inside",
         "a little",
         "learns them as they are",
-        "go back to where the text came from",
+        "LC_ALL=C sed 's/\\xef\\xbb\\xbf//g' < old > new",
+        {"jsonl": "remove U+FEFF from these lines"},
     ),
-    "empty": (
-        "lines with nothing on one side",
+    "replaced": Ailment(
+        "lines with U+FFFD: characters lost in an earlier conversion",
+        "a little",
+        "learns them as they are",
+        "go back to the original text",
+    ),
+    "empty": Ailment(
+        "pairs with an empty side",
         "no",
         "leaves them out, and counts them",
-        "nothing to do",
+        "nothing to do (removing a line from one file alone would shift all that follow)",
+        {"tsv": "nothing to do", "jsonl": "nothing to do"},
     ),
-    "copy": (
-        "pairs whose two sides are the same",
+    "copy": Ailment(
+        "untranslated pairs: both sides are the same",
         "yes, if there are many: the model learns to copy",
         "learns them",
-        "leave out pairs with equal sides",
+        TOGETHER,
     ),
-    "repeated": (
-        "lines that were there before",
+    "repeated": Ailment(
+        "duplicate pairs",
         "a little: they count twice",
         "learns them",
-        "sort -u, or paste, sort -u, cut",
+        "paste -d \"$(printf '\\1')\" SOURCE TARGET | LC_ALL=C awk -F \"$(printf '\\1')\" "
+        '\'!seen[$0]++ { print $1 > "unique.source"; print $2 > "unique.target" }\'',
+        dict.fromkeys(("tsv", "jsonl"), "LC_ALL=C awk '!seen[$0]++' < old > new"),
     ),
-    "ratio": (
-        "pairs one side of which is far longer than usual",
+    "same file": Ailment(
+        "files that are the same as another",
+        "a little: they count twice",
+        "learns them",
+        "name each document once",
+    ),
+    "ratio": Ailment(
+        "length ratio outliers: one side is more than three times as long as usual",
         "yes: they are often no translations",
         "learns them",
-        "look at the examples; leave such pairs out",
+        TOGETHER,
     ),
-    "long": (
-        f"lines of more than {LONGEST_WORDS} words or {LONGEST_LETTERS} characters",
+    "long": Ailment(
+        f"pairs with a side of more than {LONGEST_WORDS} words or {LONGEST_LETTERS} characters",
         "no",
         "leaves pairs out that have more than text.max_length tokens, and counts them",
-        "split them into sentences",
+        "nothing to do; to learn from them, split both sides at the same places",
     ),
-    "swapped": (
+    "swapped": Ailment(
         "lines in the language of the other side",
         "yes",
         "learns them",
-        "swap the sides of these pairs, or leave them out",
+        TOGETHER,
     ),
-    "language": (
-        "lines that look like another language than the rest",
+    "language": Ailment(
+        "lines in a third language",
         "yes",
         "learns them",
-        "leave them out",
+        TOGETHER,
     ),
-    "scripts": (
-        "words of letters from two scripts",
+    "scripts": Ailment(
+        "lines with words of two scripts",
         "a little: often a look-alike letter",
         "learns them",
-        "mend the letters",
+        "replace the look-alike letters",
     ),
-    "markup": (
-        "tags or entities left in",
-        "yes: they will be said",
+    "markup": Ailment(
+        "lines with HTML tags or entities",
+        "yes, if translations are to be without them",
+        "learns them, so they appear in the output",
+        "remove tags and decode entities inside the lines, in both languages alike",
+    ),
+    "overlap": Ailment(
+        "training pairs whose source is also in the text to validate or test on",
+        "yes: scores will be too good",
         "learns them",
-        "take tags off, turn entities into characters",
+        "remove these pairs as a whole from the training text, or choose other text to validate on",
+        dict.fromkeys(("text", "stories"), "choose other text to validate on"),
     ),
-    "overlap": (
-        "lines that are also in the text to validate or test on",
-        "yes: scores will flatter",
+    "shift": Ailment(
+        "pairs that do not belong together: lines are shifted",
+        "yes: they teach wrong translations",
         "learns them",
-        "leave them out of the training text",
+        "compare both files near the first line named: add the line that is missing there, or remove the extra one, "
+        "and check again",
     ),
-    "columns": (
+    "exchanged": Ailment(
+        "sides that are exchanged",
+        "yes: it learns, or is validated on, the other direction",
+        "does not notice",
+        "give the files in the other order, or rename them",
+        {"tsv": "choose the columns with --columns", "jsonl": "choose the keys with --keys"},
+    ),
+    "columns": Ailment(
         "lines without two texts: too few columns, or no JSON object with both",
         "yes",
         "stops, and names the line",
-        "mend the lines, or choose others with --columns or --keys",
+        "correct the lines, or choose others with --columns or --keys",
     ),
-    "unequal": (
+    "unequal": Ailment(
         "two files with different numbers of lines",
         "yes: nothing after the shift belongs together",
         "stops",
-        "find the extra line near the place named, and take it out",
+        "add the line that is missing near the place named, or remove the extra one (two running texts: use --plain)",
     ),
 }
+
+
+@dataclass
+class Finding:
+    """Something about a corpus: how often, and where."""
+
+    kind: str
+    count: int = 0
+    examples: list[dict[str, str | int]] = field(default_factory=list)
+
+    def words(self, shape: str) -> dict[str, str]:
+        """What it is, whether it hurts, what training does about it, how to fix it."""
+        ailment = AILMENTS[self.kind]
+        fix = ailment.fixes.get(shape, ailment.fix)
+        return {"what": ailment.what, "hurts": ailment.hurts, "training": ailment.training, "fix": fix}
+
+
+@dataclass
+class Report:
+    """What was found in a corpus."""
+
+    files: list[str]
+    shape: str = "text"  # or files (two of them), tsv, jsonl, stories
+    lines: int = 0
+    findings: dict[str, Finding] = field(default_factory=dict)
+    stops: str | None = None  # why training would refuse the corpus
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether anything is there that hurts, or may."""
+        return bool(self.stops) or any(not AILMENTS[kind].hurts.startswith("no") for kind in self.findings)
+
+    def note(self, kind: str, path: Path, line: int, shown: str, count: int = 1) -> None:
+        """Counts something, and keeps the first few as examples."""
+        found = self.findings.setdefault(kind, Finding(kind))
+        found.count += count
+        if len(found.examples) < EXAMPLES:
+            clean = "".join(letter if letter.isprintable() else "�" for letter in shown[:160])
+            found.examples.append({"file": path.name, "line": line, "text": clean})
+
+    def stop_for(self, verify: Callable[[], None]) -> None:
+        """Has training's own reader judge whether it would stop."""
+        try:
+            verify()
+        except CorpusError as problem:
+            self.stops = str(problem)

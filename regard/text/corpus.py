@@ -4,19 +4,23 @@ Lines end at `\\n` and nowhere else. Knows nothing of tokens: what is too long i
 """
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from regard.errors import ConfigError, CorpusError
-from regard.files import hash_file
+from regard.files import hash_file, open_regular
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
+LONGEST_LINE = 2**20  # bytes of a line of a pair or a story
+LONGEST_RUNNING = 2**27  # bytes of a line of running text, which may be one line as a whole
+PACKED_FROM, PACKED_MOST = 2**24, 200  # bytes from which on, and how many times, a packed file may not grow
 
 
 class Pair(NamedTuple):
@@ -73,12 +77,12 @@ class LeftOut:
     unit: str | None = None  # what they are, if not examples
 
 
-def read_lines(path: Path, *, keeps_ends: bool = False) -> Iterator[str]:
+def read_lines(path: Path, *, keeps_ends: bool = False, longest: int = LONGEST_LINE) -> Iterator[str]:
     """The lines of a UTF-8 file, without their ends; a line that is not text is an error that says where."""
     number = 0
     try:
-        with _open(path) as file:
-            for number, raw in enumerate(file, start=1):
+        with open_text(path) as file:
+            for number, raw in enumerate(limited_lines(file, path, longest), start=1):
                 line = _decode(path, number, raw)
                 yield line + "\n" if keeps_ends and raw.endswith(b"\n") else line
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
@@ -93,13 +97,13 @@ def read_lines(path: Path, *, keeps_ends: bool = False) -> Iterator[str]:
 
 def read_head(path: Path) -> bytes:
     """The first bytes of a file, unpacked."""
-    with _open(path) as file:
+    with open_text(path) as file:
         return file.read(4096)
 
 
 def read_whole(path: Path) -> str:
     """A whole file with its line ends (those of Windows become `\\n`); what is not text is told with its line."""
-    return "".join(read_lines(path, keeps_ends=True))
+    return "".join(read_lines(path, keeps_ends=True, longest=LONGEST_RUNNING))
 
 
 def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
@@ -109,13 +113,23 @@ def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
     for pair in _each_pair(files):
         (pairs if pair.source.strip() and pair.target.strip() else empty).append(pair)
     if not pairs:
-        names = " and ".join(str(path) for path in files.paths)
-        raise CorpusError(f"{names}: no line has text on both sides; there is nothing to learn from")
+        raise _nothing_in(files)
     if not empty:
         return pairs, []
     first = empty[0]
     side = files.source if not first.source.strip() else files.target or files.source
     return pairs, [LeftOut("empty on one side", len(empty), f"{side} line {first.line}")]
+
+
+def verify_pairs(files: PairFiles) -> None:
+    """Reads all pairs and keeps none; raises what `read_pairs` would."""
+    if not sum(bool(pair.source.strip() and pair.target.strip()) for pair in _each_pair(files)):
+        raise _nothing_in(files)
+
+
+def _nothing_in(files: PairFiles) -> CorpusError:
+    names = " and ".join(str(path) for path in files.paths)
+    return CorpusError(f"{names}: no line has text on both sides; there is nothing to learn from")
 
 
 def guess_languages(files: PairFiles) -> tuple[str | None, str | None]:
@@ -228,21 +242,66 @@ def _both(entry: dict[str, str], path: Path, number: int) -> tuple[str, str]:
     return first, second
 
 
-def _open(path: Path) -> IO[bytes]:
+def open_text(path: Path) -> IO[bytes]:
+    """A file of text, unpacked if it is gzipped; a pipe or device is refused, for a corpus is read more than once."""
     if path.is_dir():
         raise CorpusError(f"{path} is a folder; name the text files in it")
     if not path.exists():
         raise CorpusError(f"{path} does not exist; check the name and the folder you are in")
-    with path.open("rb") as file:
-        head = file.read(1024)
+    try:
+        file = open_regular(path)
+    except OSError as problem:
+        is_special = not path.is_file()
+        remedy = "; a corpus is read more than once: write it to a file first (.gz is read as it is)" * is_special
+        raise CorpusError(f"{path} cannot be read: {problem.strerror}{remedy}") from None
+    head = file.peek(1024)[:1024]
     if head.startswith(GZIP_MAGIC):
-        return gzip.open(path)  # type: ignore[return-value]
-    if head.startswith(UTF16_MARKS):
-        raise CorpusError(f"{path} is UTF-16; text must be UTF-8 (iconv -f UTF-16 -t UTF-8 {path.name} converts it)")
+        return io.BufferedReader(_Unpacked(file, path), 2**16)
     controls = sum(byte < 9 or 13 < byte < 32 for byte in head)
+    if head.startswith(UTF16_MARKS):
+        file.close()
+        raise CorpusError(f"{path} is UTF-16; text must be UTF-8 (iconv -f UTF-16 -t UTF-8 {path.name} converts it)")
     if b"\0" in head and controls > max(8, len(head) // 20):
+        file.close()
         raise CorpusError(f"{path} looks like a binary file, not like lines of text; text must be UTF-8")
-    return path.open("rb")
+    return file
+
+
+def limited_lines(file: IO[bytes], path: Path, longest: int) -> Iterator[bytes]:
+    """Lines with their ends; one without end would fill the memory, and is refused."""
+    number = 0
+    while raw := file.readline(longest + 2):
+        number += 1
+        if len(raw) > longest + 1:
+            raise CorpusError(f"{path} line {number} has more than {longest // 2**20} MB; a line of text is shorter. "
+                              f"Is it text, with line ends that are \\n?")  # fmt: skip
+        yield raw
+
+
+class _Unpacked(io.RawIOBase):
+    """What is in a gzipped file; one that grows beyond all measure (a gzip bomb) is refused early."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self._packed, self._path = file, path
+        self._file = gzip.GzipFile(fileobj=file)
+        self._size = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._file.read(len(buffer))
+        buffer[: len(block)] = block
+        self._size += len(block)
+        if self._size > max(PACKED_FROM, PACKED_MOST * self._packed.tell()):
+            raise CorpusError(f"{self._path} unpacks to more than {PACKED_MOST} times its size, as no text does; "
+                              f"unpack it yourself if it is to be read")  # fmt: skip
+        return len(block)
+
+    def close(self) -> None:
+        self._file.close()
+        self._packed.close()
+        super().close()
 
 
 def _decode(path: Path, number: int, raw: bytes) -> str:
@@ -254,7 +313,7 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
     except UnicodeDecodeError as problem:
         byte = f"byte {line[problem.start]:#04x} at offset {problem.start} of the line"
         raise CorpusError(f"{path} line {number} is not UTF-8 ({byte}); "
-                          f"convert the file (iconv -t UTF-8) or mend the line") from None  # fmt: skip
+                          f"convert the file to UTF-8, or fix the line") from None  # fmt: skip
     if "\0" in text:
         raise CorpusError(f"{path} line {number} has a NUL byte; it is not text (tr -d '\\000' removes it)")
     return text
@@ -263,7 +322,7 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
 def _refuse_what_is_not_text(path: Path, number: int, text: str) -> None:
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise CorpusError(
-            f"{path} line {number} has an escape that is not text (NUL or half a character); mend the line"
+            f"{path} line {number} has an escape that is not text (NUL or half a character); fix the line"
         )
 
 

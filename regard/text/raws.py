@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.text.corpus import GZIP_MAGIC, UTF16_MARKS, PairFiles, kind_of
+from regard.text.corpus import LONGEST_LINE, PairFiles, kind_of, limited_lines, open_text
 
 Raws = tuple[bytes | None, bytes | None]
 
 
-def raw_lines(path: Path) -> Iterator[bytes]:
+def raw_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[bytes]:
     """Lines with their ends; also of a gzipped file."""
     try:
-        with path.open("rb") as file:
-            head = file.read(4)
-        if head.startswith(UTF16_MARKS):
-            raise CorpusError(
-                f"{path} is UTF-16; text must be UTF-8 (iconv -f UTF-16 -t UTF-8 {path.name} converts it)"
-            )
-        with gzip.open(path) if head.startswith(GZIP_MAGIC) else path.open("rb") as file:
-            yield from file
-    except FileNotFoundError:
-        raise CorpusError(f"{path} does not exist; check the name and the folder you are in") from None
+        with open_text(path) as file:
+            yield from limited_lines(file, path, longest)
     except (OSError, EOFError, zlib.error) as problem:
         raise CorpusError(f"{path} cannot be read: {problem}") from None
+
+
+def raw_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The number of each line and its bytes with their end; a line without end comes in pieces of whole characters."""
+    number, rest = 1, b""
+    try:
+        with open_text(path) as file:
+            while piece := rest + file.readline(LONGEST_LINE):
+                if len(piece) == len(rest):  # the file ends within a character
+                    yield number, piece
+                    return
+                rest = b"" if piece.endswith(b"\n") else _cut_character(piece)
+                yield number, piece.removesuffix(rest) if rest else piece
+                number += piece.endswith(b"\n")
+    except (OSError, EOFError, zlib.error) as problem:
+        raise CorpusError(f"{path} cannot be read: {problem}") from None
+
+
+def _cut_character(piece: bytes) -> bytes:
+    """The bytes at the end that are the beginning of a character."""
+    for back in range(1, min(4, len(piece))):
+        if piece[-back] >= 0xC0:
+            size = 2 + (piece[-back] >= 0xE0) + (piece[-back] >= 0xF0)
+            return piece[-back:] if size > back else b""
+    return b""
 
 
 def raw_pairs(files: PairFiles, on_broken: Callable[[int, str], None]) -> Iterator[tuple[int, Raws]]:
@@ -39,11 +55,10 @@ def raw_pairs(files: PairFiles, on_broken: Callable[[int, str], None]) -> Iterat
         return
     split = _cells if kind_of(files) == "columns" else _entries
     for number, raw in enumerate(raw_lines(files.source), start=1):
-        line = raw.removesuffix(b"\n").removesuffix(b"\r")
-        if (found := split(files, line)) is not None:
+        if (found := split(files, raw.removesuffix(b"\n"))) is not None:
             yield number, found
-        elif line.strip():
-            on_broken(number, line.decode(errors="replace"))
+        elif raw.strip() or split is _cells:
+            on_broken(number, raw.decode(errors="replace").rstrip("\r\n"))
 
 
 def _side_by_side(left: Iterator[bytes], right: Iterator[bytes]) -> Iterator[tuple[int, Raws]]:
@@ -58,9 +73,10 @@ def _side_by_side(left: Iterator[bytes], right: Iterator[bytes]) -> Iterator[tup
 
 
 def _cells(files: PairFiles, line: bytes) -> Raws | None:
-    cells = line.split(b"\t")
+    end = b"\r" * line.endswith(b"\r")  # is told of the pair
+    cells = line.removesuffix(b"\r").split(b"\t")
     first, second = files.columns
-    return (cells[first - 1], cells[second - 1]) if len(cells) >= max(first, second) else None
+    return (cells[first - 1], cells[second - 1] + end) if len(cells) >= max(first, second) else None
 
 
 def _entries(files: PairFiles, line: bytes) -> Raws | None:
@@ -72,4 +88,4 @@ def _entries(files: PairFiles, line: bytes) -> Raws | None:
         return None
     texts = [entry.get(key) for key in files.keys or list(entry)[:2]]
     raws = [text.encode("utf-8", "surrogatepass") for text in texts if isinstance(text, str)]
-    return (raws[0], raws[1]) if len(raws) == 2 else None
+    return (raws[0], raws[1] + b"\r" * line.endswith(b"\r")) if len(raws) == 2 else None

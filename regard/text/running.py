@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.text.corpus import read_head, read_whole
+from regard.text.corpus import LONGEST_RUNNING, read_head, read_lines, read_whole
 
 SHARE = 20  # one part in this many is held out when no text to validate on is given
 
@@ -66,8 +66,19 @@ def read_documents(files: TextFiles) -> list[str]:
     texts = [read_whole(path) for path in files.paths]
     found = [text for text in texts if text.strip()]
     if not found:
-        raise CorpusError(f"{', '.join(map(str, files.paths[:3]))}: there is no text in it; nothing to learn from")
+        raise _nothing_in(files)
     return found
+
+
+def verify_documents(files: TextFiles) -> None:
+    """Reads all files and keeps none; raises what `read_documents` would."""
+    lines = (line for path in files.paths for line in read_lines(path, keeps_ends=True, longest=LONGEST_RUNNING))
+    if not sum(bool(line.strip()) for line in lines):
+        raise _nothing_in(files)
+
+
+def _nothing_in(files: TextFiles) -> CorpusError:
+    return CorpusError(f"{', '.join(map(str, files.paths[:3]))}: there is no text in it; nothing to learn from")
 
 
 def split_lines(text: str) -> list[str]:

@@ -16,10 +16,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.text.corpus import read_lines
+from regard.text.corpus import LONGEST_LINE, read_lines
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 NUMBERED = re.compile(r"\s*(\d+)\s+(.*)")
@@ -38,22 +39,52 @@ class Story:
 
 def read_stories(paths: Iterable[Path]) -> list[Story]:
     """Every question of these files with the sentences told before it."""
-    found: list[Story] = []
+    return list(_each_story(paths))
+
+
+def verify_stories(paths: Iterable[Path]) -> None:
+    """Reads all stories and keeps none; raises what `read_stories` would."""
+    for _ in _each_story(paths):
+        pass
+
+
+def look_like_stories(paths: Iterable[Path]) -> bool:
+    """Whether all of these files begin as stories do: numbered lines from 1, soon one with a tab."""
+    return all(_begins_as_story(path) for path in paths)
+
+
+def _begins_as_story(path: Path) -> bool:
+    try:
+        lines = [line for line in islice(read_lines(path), 50) if line.strip()]
+    except CorpusError:
+        return False
+    found = [NUMBERED.fullmatch(line) for line in lines]
+    return all(found) and bool(found) and found[0][1] == "1" and any("\t" in line for line in lines)  # type: ignore[index]
+
+
+def _each_story(paths: Iterable[Path]) -> Iterator[Story]:
     for number, path in enumerate(paths):
-        here = list(_read_file(path, number))
-        if not here:
+        story = None
+        for story in _read_file(path, number):
+            yield story
+        if story is None:
             raise CorpusError(f"{path} has no question; a question is a line with its answer behind a tab")
-        found += here
-    return found
 
 
 def read_sentences(path: Path | None) -> list[str]:
     """The sentences of a story: one a line or several, with numbers or without; questions with answers are left out."""
-    lines = sys.stdin.read().split("\n") if path is None else list(read_lines(path))
+    lines = _stdin().split("\n") if path is None else list(read_lines(path))
     plain = [line for line in lines if line.strip() and "\t" not in line]
     numbered = [NUMBERED.fullmatch(line) for line in plain]
     texts = [found[2] for found in numbered if found] if all(numbered) else plain
     return [sentence for text in texts for sentence in split_sentences(text)]
+
+
+def _stdin() -> str:
+    text = sys.stdin.read(LONGEST_LINE + 1)
+    if len(text) > LONGEST_LINE:
+        raise CorpusError(f"standard input has more than {LONGEST_LINE} characters; a story is shorter")
+    return text
 
 
 def split_sentences(text: str) -> list[str]:

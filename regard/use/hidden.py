@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from regard.errors import CorpusError
-from regard.text.corpus import read_lines
+from regard.text.corpus import LONGEST_RUNNING, read_lines
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
 
@@ -21,7 +21,8 @@ TOKENS_PER_BATCH = 8192
 
 def read_texts(files: TextFiles) -> list[str]:
     """Every line with text on it."""
-    lines = [line for path in files.paths for line in read_lines(path) if line.strip()]
+    every = (line for path in files.paths for line in read_lines(path, longest=LONGEST_RUNNING))
+    lines = [line for line in every if line.strip()]
     if not lines:
         raise CorpusError(f"{', '.join(map(str, files.paths[:3]))}: no line has text on it; nothing to learn from")
     return lines

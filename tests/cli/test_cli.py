@@ -79,6 +79,13 @@ def test_long_lines_are_translated_in_parts_and_named(folder):
     assert "line 1" not in err
 
 
+def test_a_line_without_end_is_an_error_after_the_lines_before_it(folder):
+    code, out, err = run(
+        "translate", folder, "--beam", 1, text="The dog sleeps.\nA red house.\n" + "a" * (2**20 + 2**17)
+    )
+    assert code == 1 and len(out.splitlines()) == 2 and "line 3 has more than 1 MB" in err
+
+
 def test_n_best_and_json_are_for_machines(folder):
     code, out, _ = run("translate", folder, "--beam", 4, "--n-best", 3, text="The dog sleeps.\nA red house.\n")
     rows = [line.split(" ||| ") for line in out.splitlines()]
