@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from regard.errors import RunError
-from regard.files import write_whole
+from regard.files import open_regular, write_whole
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
@@ -21,6 +21,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any])
 def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """What was kept; the tensors are views of the file."""
     try:
+        open_regular(path).close()  # what is no file would be waited for
         with safe_open(path, framework="pt") as file:
             about = json.loads(file.metadata()["about"])
             return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118

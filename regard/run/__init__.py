@@ -19,7 +19,7 @@ from regard.machine import count_cores
 from regard.run.arguments import check_request
 from regard.run.begin import Begun, begin
 from regard.run.beginning import choose_start
-from regard.run.record import clear, read_record, sole_owner, write_record
+from regard.run.record import STATE, OwnedRun, clear, read_record, sole_owner, write_record
 from regard.tasks import TASKS
 from regard.tasks.task import Check, Task
 from regard.trainer.stop import Stopped, Stopper
@@ -116,7 +116,7 @@ def training(
     """
     request = check_request(task, settings, files)  # a typo is told before any file is read
     family, asked, begins = request.family, request.config, choose_start(start, encoder, decoder)
-    check = (stopper or Stopper()).check
+    ask_to_stop = (stopper or Stopper()).check
     from regard.trainer.distributed import Place  # with torch from here on
 
     place = Place.launched()
@@ -124,11 +124,16 @@ def training(
         yield from _follow(Path(to), place, asked.device)
         return
     with _reserve(place, asked) as reserve, sole_owner(Path(to), fresh) as run, _world(place, asked) as world:
+
+        def check() -> None:
+            run.check()
+            ask_to_stop()
+
         try:
-            record = None if fresh else read_record(run)
+            record = None if fresh else read_record(run.path)
             size = world.size if world else None
             begun = begin(
-                family, run, record, request.train_files, request.valid_files, request.wanted, check, size, begins
+                family, run.path, record, request.train_files, request.valid_files, request.wanted, check, size, begins
             )
             yield from _train(family, Path(to), run, begun, record is None, check, world, reserve)
         except Stopped:
@@ -180,7 +185,7 @@ def _follow(to: Path, place: Place, device: str) -> Iterator[Finished]:
 
 
 def _train(
-    family: Task, to: Path, run: Path, begun: Begun, is_new: bool, check: Check, world: World | None,
+    family: Task, to: Path, run: OwnedRun, begun: Begun, is_new: bool, check: Check, world: World | None,
     reserve: list[Reserve],
 ) -> Iterator[Plan | Event]:  # fmt: skip
     """Puts the processes together, plans, and trains."""
@@ -191,23 +196,23 @@ def _train(
     from regard.trainer.state import Standing, StateStore
 
     with settled(begun.config.threads or 1), ExitStack() as stack:
-        standing = StateStore(run / "state").newest() or Standing()
+        standing = StateStore(run.path / STATE).newest() or Standing()
         measured = begun.record.get("measured")
         try:
             if measured is None:
-                team, measured = assemble(run, begun.config, begun.tokenizer, standing, world, reserve)
+                team, measured = assemble(run.path, begun.config, begun.tokenizer, standing, world, reserve)
             else:
-                team = Team(run, begun.config, begun.tokenizer, standing, world, reserve)
+                team = Team(run.path, begun.config, begun.tokenizer, standing, world, reserve)
             stack.callback(team.part)
             judge = family.judge(begun.material.valid, team.feed, begun.tokenizer, team.config, check)
         except RegardError:
             if is_new:
-                clear(run)  # other settings may be the remedy
+                clear(run.path)  # other settings may be the remedy
             raise
         record = begun.record | {"config": team.config.model_dump(mode="json"), "measured": measured}
         if begun.note and standing.step:
             record["inexact_from"] = [*record.get("inexact_from", []), standing.step]
-        write_record(run, record)
+        write_record(run.path, record)
         session = Session(family, to, run, begun.material, team, begun.tokenizer, standing, judge, check)
         yield session.plan(measured, begun.note if standing.step else None)
         yield from session.events()

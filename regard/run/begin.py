@@ -10,9 +10,9 @@ from regard.config import RunConfig, Settings, choose_rate, differences, merge, 
 from regard.errors import ConfigError, RunError
 from regard.files import hash_file, write_whole
 from regard.interop.tokenizers import read_tokenizer
-from regard.run.beginning import START, Beginning, Start
+from regard.run.beginning import Beginning, Start
 from regard.run.reading import describe_reading, other_facts, other_text
-from regard.run.record import RECORD, TOKENS, clear, write_record
+from regard.run.record import RECORD, START, TOKENS, clear, write_record
 from regard.tasks.task import Check, Corpus, Encoded, Task
 from regard.tasks.texts import named
 from regard.text.corpus import LeftOut
@@ -158,7 +158,7 @@ def _keep_tokens(
     from regard.data.store import open_tensors
 
     path = run / TOKENS
-    if not path.exists() or hash_file(path) != record.get("tokens_sha256"):
+    if not _is_of(path, record.get("tokens_sha256")):
         record["tokens_sha256"] = _write_tokens(run, family.encode(corpus.train, tokenizer, config, check))
     return [LeftOut(**entry) for entry in open_tensors(path)[1]["left_out"]]
 
@@ -179,6 +179,13 @@ def _is_same_when_encoded(
         return False
     before, now = open_tensors(path)[0], family.encode(corpus.train, tokenizer, config, check).tensors
     return before.keys() == now.keys() and all(before[name].equal(now[name]) for name in now)
+
+
+def _is_of(path: Path, expected: Any) -> bool:
+    try:
+        return hash_file(path) == expected
+    except OSError:
+        return False
 
 
 def _write_tokens(run: Path, encoded: Encoded) -> str:

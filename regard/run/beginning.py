@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Start = Path | tuple[Path, Path]  # a model, or an encoder and a decoder
-START = "start.safetensors"  # in the folder of a run: the weights it began with
 GENTLER = 0.25  # of the usual learning rate: weights that know something should not be shaken
 
 

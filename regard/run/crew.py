@@ -25,8 +25,7 @@ from regard.device import choose_device, derive_seed, memory_of, settled
 from regard.errors import ConfigError, RunError
 from regard.folder import RUN
 from regard.interop.tokenizers import read_tokenizer
-from regard.run.beginning import START
-from regard.run.record import TOKENS
+from regard.run.record import START, STATE, TOKENS
 from regard.run.reserve import Reserve
 from regard.tasks import TASKS
 from regard.tasks.task import Feed
@@ -47,7 +46,7 @@ def set_up(
     """A trainer that stands where the run stands, and what it is fed with."""
     task = TASKS[config.task]
     feed = task.feed(open_tensors(run / TOKENS)[0], tokenizer, config)
-    store = StateStore(run / "state")
+    store = StateStore(run / STATE)
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = task.build(config.model, tokenizer)
     if standing.step:

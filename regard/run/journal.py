@@ -9,12 +9,13 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.files import write_whole
+from regard.files import append_line, read_regular, write_whole
 
 if TYPE_CHECKING:
     from regard.trainer.loop import Progress
 
 METRICS, FILM = "metrics.jsonl", "film.jsonl"
+MOST_BYTES = 2**30  # a larger file is not one of ours
 
 
 class Journal:
@@ -65,7 +66,7 @@ def read_after(path: Path, step: int) -> list[dict[str, Any]]:
 
 
 def _newest_first(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for line in reversed(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+    for line in reversed(read_regular(path, MOST_BYTES).decode("utf-8", "replace").splitlines()):
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
@@ -75,5 +76,4 @@ def _newest_first(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _append(path: Path, entry: dict[str, Any]) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(entry) + "\n")
+    append_line(path, json.dumps(entry))

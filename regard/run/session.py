@@ -22,7 +22,7 @@ from regard.run.begin import Material
 from regard.run.crew import Team
 from regard.run.journal import Journal
 from regard.run.plan import Plan, is_due, last_step, validations
-from regard.run.record import TOKENS
+from regard.run.record import STATE, TOKENS, OwnedRun
 from regard.tasks.card import model_card
 from regard.tasks.task import Check, Extras, Judge, Task
 from regard.text.tokenizer import Tokenizer
@@ -55,14 +55,14 @@ class Session:
     """A run, from wherever it is to where it should end."""
 
     def __init__(
-        self, task: Task, folder: Path, run: Path, material: Material, team: Team, tokenizer: Tokenizer,
+        self, task: Task, folder: Path, run: OwnedRun, material: Material, team: Team, tokenizer: Tokenizer,
         standing: Standing, judge: Judge, check: Check,
     ) -> None:  # fmt: skip
         self.task, self.folder, self.config, self.tokenizer, self.check = task, folder, team.config, tokenizer, check
         self.material, self.team, self.trainer, self.data = material, team, team.trainer, judge
-        self.store, self.standing = StateStore(run / "state"), standing
-        self.store.folder.mkdir(exist_ok=True)
-        self.journal = Journal(run)
+        self.owned, self.store, self.standing = run, StateStore(run.path / STATE), standing
+        self.store.make()
+        self.journal = Journal(run.path)
         device = torch.device("cpu") if self.trainer.is_sharded else team.world.device
         self.judge = task.build(self.config.model, tokenizer).to(device)  # holds averaged weights while they are scored
         self.last_score_seconds = 0.0
@@ -150,6 +150,7 @@ class Session:
         return average([*(self.store.get("weights", step) for step in earlier), present])
 
     def _note_step(self, event: Progress) -> None:
+        self.owned.check()
         standing = self.standing
         averaged, halved = standing.averaged, standing.halved
         if is_milestone(event.step, per_doubling=16, first=64, widest=None):
@@ -169,6 +170,7 @@ class Session:
             self._save()
 
     def _note_score(self, event: Scored) -> None:
+        self.owned.check()
         standing = self.standing
         is_better = self._is_better(event.scores, standing.best_scores)
         update: dict[str, Any] = {
@@ -252,6 +254,7 @@ class Session:
     def _write_model(
         self, weights: dict[str, Tensor], step: int, scores: dict[str, float], extras: Extras | None = None
     ) -> None:
+        self.owned.check()
         extras = extras or Extras()
         about = {
             "format": 1,
@@ -273,6 +276,7 @@ class Session:
         write_model(self.folder, about, contents | extras.contents | {"README.md": model_card(about, self.task.shape)})
 
     def _save(self) -> None:
+        self.owned.check()
         if self.trainer.step:
             self.store.save(self.standing, *self.trainer.state())
         self.saved_at = time.monotonic()

@@ -11,6 +11,8 @@ state-00000512.json               step, scores so far, and the names and hashes 
 """
 
 import json
+import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,9 +23,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from regard.errors import RunError
-from regard.files import hash_file, write_whole
+from regard.files import hash_file, open_regular, read_regular, refuse_other_kind, write_whole
 from regard.trainer.distributed import part_like
 
+OURS = re.compile(r"(weights|optimizer|best)-\d{8,}\.safetensors|state-\d{8,}\.json")  # names of files
+MOST_MANIFEST_BYTES = 2**20
 KEPT = 2  # saved states; the older one is there in case the newer one cannot be read
 
 
@@ -52,6 +56,19 @@ class StateStore:
 
     folder: Path
 
+    def make(self) -> None:
+        """Makes the folder; a link or a file of its name is an OSError."""
+        refuse_other_kind(self.folder, stat.S_IFDIR)
+        self.folder.mkdir(exist_ok=True)
+
+    def clear(self) -> None:
+        """Removes all saved states, and the folder if nothing else is in it."""
+        if refuse_other_kind(self.folder, stat.S_IFDIR):
+            for path in self._files():
+                path.unlink()
+            if not any(self.folder.iterdir()):
+                self.folder.rmdir()
+
     def put(self, kind: str, step: int, tensors: dict[str, Tensor]) -> None:
         """Writes one file of tensors; it only counts once a saved state names it."""
         whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
@@ -59,6 +76,7 @@ class StateStore:
 
     def get(self, kind: str, step: int) -> dict[str, Tensor]:
         """The tensors of a file that was put."""
+        open_regular(self._file(kind, step)).close()
         return load_file(self._file(kind, step))
 
     def save(self, standing: Standing, weights: dict[str, Tensor], optimizer: dict[str, Tensor]) -> None:
@@ -86,7 +104,7 @@ class StateStore:
 
     def _read(self, manifest: Path) -> Standing | None:
         try:
-            content = json.loads(manifest.read_bytes())
+            content = json.loads(read_regular(manifest, MOST_MANIFEST_BYTES))
             standing = Standing.model_validate(content["standing"])
             hashes = content["files"]
             whole = all(hashes[path.name] == hash_file(path) for path in self._files_of(standing))
@@ -103,12 +121,18 @@ class StateStore:
             if not is_later and kept < KEPT and (standing := self._read(manifest)) is not None:
                 kept += 1
                 needed |= {manifest.name, *(path.name for path in self._files_of(standing))}
-        for path in self.folder.iterdir():
+        for path in self._files():
             if path.name not in needed:
                 path.unlink()
 
+    def _files(self) -> list[Path]:
+        """All that is in the folder and has a name of ours; what else is there is the user's."""
+        return [p for p in self.folder.iterdir() if OURS.fullmatch(p.name) and not stat.S_ISDIR(p.lstat().st_mode)]
+
     def _manifests(self) -> list[Path]:
-        return sorted(self.folder.glob("state-*.json"), reverse=True)
+        if not self.folder.is_dir():
+            return []
+        return sorted((path for path in self._files() if path.suffix == ".json"), reverse=True)
 
     def _files_of(self, standing: Standing) -> list[Path]:
         wanted = [("weights", step) for step in {*standing.averaged, standing.step}]
