@@ -290,10 +290,12 @@ def demo(
     to: Annotated[Path, typer.Option(help="Folder for the text and the model.")] = Path("models/demo"),
 ) -> None:
     """Train on text that is at hand in a few minutes and show what was learned."""
-    from regard.cli.demo import DEMOS
+    from regard.cli.demo import DEMOS, PAGE
+    from regard.look.export import refuse_file_of_others
 
     if direction and task != "translate":
         raise ConfigError(f"--direction {direction} is for translate; a demo of {task} has none, leave it out")
+    refuse_file_of_others(to / PAGE)  # before anything is learned
     DEMOS[task](direction or "en-fr", to, put, say)
 
 

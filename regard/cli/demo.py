@@ -7,7 +7,7 @@ from typing import Any
 from regard import phrasebook
 from regard.cli.report import describe_answer, watch
 from regard.errors import ConfigError
-from regard.files import write_whole
+from regard.files import make_own, write_whole
 from regard.run import load
 from regard.text.samples import LANGUAGES, Phrase, everyday, induction, standard_library
 from regard.text.score import score_translations
@@ -15,6 +15,7 @@ from regard.text.stories import write_stories
 
 Say = Callable[[str], None]
 
+PAGE = "look.html"
 TRAIN, VALID, TEST = 60_000, 100, 500
 TIMES_EVERYDAY = 10  # each of these sentences is like no other, so it is learned by being seen often
 GREETING = {"en": "Hello, I love you.", "de": "Hallo, ich liebe dich.", "fr": "Bonjour, je t'aime."}
@@ -146,16 +147,22 @@ DEMOS = {"translate": show_translate, "write": show_write, "fill": show_fill, "a
 
 
 def _show_page(seen: Any, folder: Path, put: Say) -> None:
-    seen.save(folder / "look.html")
+    seen.save(folder / PAGE)
     put("")
-    put(f"What it looked at, layer by layer and head by head: {folder / 'look.html'} (open it in a browser)")
+    put(f"What it looked at, layer by layer and head by head: {folder / PAGE} (open it in a browser)")
 
 
 def _write(to: Path, name: str, lines: Iterable[str]) -> Path:
-    folder = to / "text"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / name, "".join(line + "\n" for line in lines))
-    return folder / name
+    path, text = to / "text" / name, "".join(line + "\n" for line in lines).encode()
+    to.mkdir(parents=True, exist_ok=True)
+    try:
+        make_own(path.parent)
+    except OSError as problem:
+        if not path.is_file() or path.stat().st_size != len(text) or path.read_bytes() != text:
+            raise ConfigError(f"{path.parent}: {problem.strerror}, or choose another folder with --to") from None
+        return path
+    write_whole(path, text)
+    return path
 
 
 def _crossings(phrase: Phrase) -> int:

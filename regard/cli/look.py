@@ -27,6 +27,7 @@ def look(
 ) -> None:
     """Show what the model looks at."""
     from regard.errors import ConfigError
+    from regard.look.export import refuse_file_of_others
     from regard.look.seen import ENDINGS
     from regard.run import load
     from regard.text.stories import read_sentences
@@ -42,6 +43,8 @@ def look(
         raise ConfigError(f"--why is shown in a page; add --to FILE.html (or {', '.join(WHOLE[1:])})")
     if target is not None and beam is not None:
         raise ConfigError("--beam searches for a translation, and --target gives one; leave one of them out")
+    if to:
+        refuse_file_of_others(to)  # before anything is computed
     opened = load(model)
     if not hasattr(opened, "look"):
         raise ConfigError(f"{model} is a part of a model, and says nothing by itself to look at")

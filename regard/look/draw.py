@@ -6,6 +6,7 @@ from html import escape
 
 SHADES = " ░▒▓█"
 CELL = 22  # of the SVG, in pixels
+MARK = 'data-generator="regard"'  # by which the SVG is known for ours
 
 
 def draw_terminal(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> str:
@@ -35,7 +36,7 @@ def draw_svg(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: S
     left = 16 + 8 * max(map(_width, labels))
     above = 16 + 8 * max(map(_width, heads))
     size = f'width="{left + CELL * len(heads) + 8}" height="{above + CELL * len(labels) + 8}"'
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13">',
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} {MARK} font-family="sans-serif" font-size="13">',
              '<rect width="100%" height="100%" fill="#fff"/>']  # fmt: skip
     for x, head in enumerate(heads):
         place = f"translate({left + CELL * x + CELL // 2 + 4},{above - 6}) rotate(-90)"

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import stat
+import zlib
 from dataclasses import asdict
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard import __version__
 from regard.errors import ConfigError
+from regard.files import open_regular
+from regard.look.draw import MARK as SVG_MARK
 from regard.look.why import agreement
 
 if TYPE_CHECKING:
@@ -20,6 +26,14 @@ if TYPE_CHECKING:
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
 SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "said", "why", "page")
+PNG_MARK = b"tEXtSoftware\0regard"
+MARKS = {  # near the beginning of each file, by which it is known for ours
+    ".html": b'<meta name="generator" content="regard">',
+    ".json": b'{"regard": ',
+    ".svg": SVG_MARK.encode(),
+    ".png": PNG_MARK,
+}
+NEAR = 1000  # bytes
 HEIGHT = 760  # of the frame in a notebook, in pixels
 
 
@@ -70,6 +84,7 @@ def to_html(seen: Seen) -> str:
     title = escape(f"{seen.text[:60]} · regard", quote=True)
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"{MARKS['.html'].decode()}\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
         "script-src 'unsafe-inline'; img-src data:\">\n"
@@ -95,7 +110,21 @@ def to_png(svg: str) -> bytes:
     except ImportError:
         raise ConfigError("a .png is drawn by resvg, which is not installed: pip install regard[png]; "
                           "or write an .svg, which needs nothing") from None  # fmt: skip
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg))
+    picture = bytes(resvg_py.svg_to_bytes(svg_string=svg))
+    chunk = len(PNG_MARK[4:]).to_bytes(4, "big") + PNG_MARK + zlib.crc32(PNG_MARK).to_bytes(4, "big")
+    return picture[:33] + chunk + picture[33:]  # after the signature and the header
+
+
+def refuse_file_of_others(path: Path) -> None:
+    """A file is only replaced if it was written here."""
+    if not os.path.lexists(path):
+        return
+    if stat.S_ISREG(path.lstat().st_mode):
+        with open_regular(path) as file:
+            beginning = file.read(NEAR)
+        if not beginning or MARKS[path.suffix] in beginning:
+            return
+    raise ConfigError(f"{path} is there already and was not made by regard; move it away, or choose another name")
 
 
 def _maps(seen: Seen, name: str) -> dict[str, str]:

@@ -116,6 +116,10 @@ class Seen:
     def save(self, path: Path | str, **chosen: Any) -> None:
         """Writes .html (everything), .json (everything, as numbers), .svg or .png (one map; options as of `map`)."""
         path = Path(path)
+        if path.suffix in ENDINGS:
+            from regard.look.export import refuse_file_of_others
+
+            refuse_file_of_others(path)
         match path.suffix:
             case ".html":
                 write_whole(path, self.to_html())

@@ -10,7 +10,7 @@ from typing import Any
 from regard import __version__
 from regard.config import resolve
 from regard.errors import ConfigError, FolderError
-from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, write_model
+from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
 from regard.generate.settings import Search
 from regard.interop.weights import copy_weights, list_weights
 from regard.tasks.card import import_card
@@ -34,8 +34,7 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     from regard.model.size import count_parameters
     from regard.run import load
 
-    if to.exists():
-        raise FolderError(f"{to} exists already; import to a new folder")
+    refuse_existing(to, "import")
     folder = ModelFolder(Path(source) if Path(source).exists() else _download(source))
     if not folder.is_foreign:
         raise FolderError(f"{source} is a model made by regard already; nothing is to be imported")
@@ -89,8 +88,7 @@ def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any
 
 def give_out(model: Path, kind: str, to: Path) -> str:
     """Writes a model for another program, and runs it there on a few samples; how far the two are apart, in words."""
-    if to.exists():
-        raise FolderError(f"{to} exists already; export to a new folder")
+    refuse_existing(to, "export")
     folder = ModelFolder(model)
     giver = {"huggingface": _to_huggingface, "ctranslate2": _to_ctranslate2}
     if kind not in giver:

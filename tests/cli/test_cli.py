@@ -26,6 +26,28 @@ def test_as_many_lines_come_out_as_go_in(folder):
     assert lines[1] == lines[2] == "" and lines[0] and lines[3] and lines[4]
 
 
+def test_no_command_writes_over_what_is_not_ours(folder, tmp_path):
+    """Neither pages, nor the text and the page of the demo, nor what is imported or exported."""
+    page, text = tmp_path / "look.html", tmp_path / "text" / "tale.txt"
+    text.parent.mkdir()
+    for path in (page, text):
+        path.write_text("mine")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    for words in (
+        ["look", folder, "The dog.", "--to", page],
+        ["demo", "answer", "--to", tmp_path],
+        ["export", folder, "--as", "huggingface", "--to", tmp_path],
+        ["export", folder, "--as", "huggingface", "--to", tmp_path / "gone"],
+        ["import", folder, "--to", tmp_path / "gone"],
+    ):
+        code, _, err = run(*words)
+        assert code == 1 and re.search(r"not made by regard|exists already", err), (words, err)
+    page.unlink()
+    code, _, err = run("demo", "answer", "--to", tmp_path)
+    assert code == 1 and "holds files that were not made here: move it away, or choose another folder" in err
+    assert text.read_text() == "mine" and {path.name for path in tmp_path.iterdir()} == {"text", "gone"}
+
+
 def test_no_line_in_is_no_line_out(folder):
     assert run("translate", folder, text="")[:2] == (0, "")
 

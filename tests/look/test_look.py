@@ -210,6 +210,40 @@ def test_what_was_seen_is_written_as_numbers_and_pictures(translator, tmp_path):
         seen.save(tmp_path / "a.bmp")
 
 
+@pytest.mark.parametrize("ending", [".json", ".svg", ".html", ".png"])
+def test_only_files_that_were_written_here_are_replaced(translator, tmp_path, ending):
+    seen, path = translator.look("The dog sleeps."), tmp_path / f"a{ending}"
+    seen.save(path)
+    seen.save(path)  # twice in a row is fine
+    own = path.read_bytes()
+    link = tmp_path / f"link{ending}"
+    link.symlink_to(path)
+    for theirs in (b"mine", b"{}", b"<svg></svg>", b"<html></html>", b"\x89PNG\r\n\x1a\n"):
+        path.write_bytes(theirs)
+        for name in (path, link):
+            with pytest.raises(regard.ConfigError, match="was not made by regard; move it away"):
+                seen.save(name)
+        assert path.read_bytes() == theirs and link.is_symlink()
+    path.write_bytes(b"")  # as `mktemp` leaves it
+    seen.save(path)
+    assert path.read_bytes() == own
+
+
+def test_a_marked_picture_is_still_a_picture(translator, tmp_path):
+    """Every chunk of a PNG has its length and its checksum."""
+    import zlib
+
+    translator.look("The dog sleeps.").save(tmp_path / "a.png")
+    content, names, place = (tmp_path / "a.png").read_bytes(), [], 8
+    while place < len(content):
+        length = int.from_bytes(content[place : place + 4])
+        names.append(content[place + 4 : place + 8])
+        body = content[place + 4 : place + 8 + length]
+        assert zlib.crc32(body) == int.from_bytes(content[place + 8 + length : place + 12 + length])
+        place += 12 + length
+    assert names[:2] == [b"IHDR", b"tEXt"] and names[-1] == b"IEND" and place == len(content)
+
+
 def test_what_cannot_be_looked_at_is_told(translator):
     with pytest.raises(regard.ConfigError, match="is blank"):
         translator.look("  ")
