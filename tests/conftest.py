@@ -27,6 +27,12 @@ SHORT = {  # a run of seconds
 }
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory):
+    """What is found out in a test is nothing to the user who runs it."""
+    os.environ["REGARD_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(autouse=True)
 def _one_thread():
     """Small tensors: threads would only wait for each other."""

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "regard"
 # A room may import from rooms on earlier lines, and from its own line only where it is the same room.
 STOREYS = [
     {"errors"},
-    {"config", "device", "files", "machine", "text", "generate"},
+    {"cache", "config", "device", "files", "machine", "text", "generate"},
     {"data", "model"},
     {"trainer", "look", "engine", "interop", "install"},
     {"folder"},
@@ -28,7 +28,21 @@ STOREYS = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
 FORBIDDEN = {("model", "trainer"), ("generate", "model")}
-TORCHLESS = {"text", "errors", "config", "files", "machine", "folder", "install", "use", "tasks", "run", "serve", "cli"}
+TORCHLESS = {
+    "text",
+    "errors",
+    "cache",
+    "config",
+    "files",
+    "machine",
+    "folder",
+    "install",
+    "use",
+    "tasks",
+    "run",
+    "serve",
+    "cli",
+}
 
 
 def files():

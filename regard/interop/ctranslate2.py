@@ -1,27 +1,24 @@
-"""Our translators and writers as CTranslate2's, through its own description of a Transformer.
+"""Our translators and writers in CTranslate2's words, from arrays. Imports neither torch nor CTranslate2.
 
-Only for making the fast engine's copy of a model: the description brings torch along, so whoever runs a copy does not
-come by here.
+What is described here is written as the fast engine's copy of a model, and compared with a copy that is there already.
+Names and settings are those of `ctranslate2.specs`; a test holds the bytes against what that writes.
 """
 
-from pathlib import Path
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any
 
-import torch
-from ctranslate2.specs import common_spec, transformer_spec
-from torch import Tensor
+import numpy as np
 
 from regard.config import ModelConfig
 from regard.interop.generation import Generation
-from regard.model.positions import sinusoids
-from regard.model.stack import NEVER
+from regard.interop.records import Described
+from regard.interop.weights import Shapes, Weights, waves
 
-ACTIVATIONS = {
-    "relu": common_spec.Activation.RELU,
-    "gelu": common_spec.Activation.GELU,
-    "gelu_new": common_spec.Activation.GELUTanh,
-    "silu": common_spec.Activation.SWISH,
-}
+ACTIVATIONS = {"relu": 0, "gelu_new": 1, "silu": 2, "gelu": 3}  # their numbers
+NEVER = -1e9  # as `model.stack` has it
+PARTS = ("query", "key", "value")
 
 
 def can_translate(model: ModelConfig) -> bool:
@@ -35,10 +32,52 @@ def can_write(model: ModelConfig) -> bool:
     return model.norm == "pre" and model.value_width is None
 
 
+def translator_shapes(model: ModelConfig) -> Shapes:
+    """The weights of a translator that CTranslate2 has, by name."""
+    shapes: Shapes = {"embedding.table.weight": (model.vocab_size, model.width)}
+    if not model.is_tied:
+        shapes["output.weight"] = (model.vocab_size, model.width)
+    if model.has_output_bias:
+        shapes["output_bias"] = (model.vocab_size,)
+    shapes |= _stack_shapes("encoder.", model, model.layers)
+    return shapes | _stack_shapes("decoder.", model, model.decoder_layers or model.layers, reads_memory=True)
+
+
+def writer_shapes(model: ModelConfig) -> Shapes:
+    """The weights of a writer that CTranslate2 has, by name."""
+    shapes: Shapes = {"embedding.table.weight": (model.vocab_size, model.width)}
+    if not model.is_tied:
+        shapes["output.weight"] = (model.vocab_size, model.width)
+    if model.positions == "learned":
+        shapes["stack.positions.table"] = (model.max_positions, model.width)
+    return shapes | _stack_shapes("stack.", model, model.layers)
+
+
+def _stack_shapes(prefix: str, model: ModelConfig, layers: int, *, reads_memory: bool = False) -> Shapes:
+    width, inner = model.width, model.inner
+    narrow = width // model.heads * (model.key_heads or model.heads)  # of keys and values
+    block: dict[str, tuple[int, ...]] = {}
+    for kind in ("self", "cross") if reads_memory else ("self",):
+        block |= {f"{kind}_attention.{part}": (rows, width)
+                  for part, rows in (*zip(PARTS, (width, narrow, narrow), strict=True), ("output", width))}  # fmt: skip
+        block[f"{kind}_residual.norm"] = (width,)
+    block |= {"feed_forward.rise": (inner, width), "feed_forward.fall": (width, inner), "feed_residual.norm": (width,)}
+    if model.is_gated:
+        block["feed_forward.gate"] = (inner, width)
+    named = {f"{prefix}blocks.{number}.{name}": shape for number in range(layers) for name, shape in block.items()}
+    if model.norm == "pre":
+        named[f"{prefix}norm"] = (width,)
+    shapes = {f"{name}.weight": shape for name, shape in named.items()}
+    for name, shape in named.items():
+        if model.norm_kind == "layer" if len(shape) == 1 else model.has_bias:
+            shapes[f"{name}.bias"] = shape[:1]
+    return shapes
+
+
 def describe_translator(
-    model: ModelConfig, weights: dict[str, Tensor], pieces: list[str], told: Generation, pad_id: int, places: int,
+    model: ModelConfig, weights: Weights, pieces: list[str], told: Generation, pad_id: int, places: int,
     alignment: dict[str, Any],
-) -> transformer_spec.TransformerSpec:  # fmt: skip
+) -> Described:  # fmt: skip
     """A translator with a name for every row of its table, but without padding where that is the last row, is read as
     nothing and is never generated, as in all that are trained here.
 
@@ -48,122 +87,147 @@ def describe_translator(
     layer, heads = alignment["layer"], alignment["heads"]
     weights = dict(weights)
     _bring_forward(weights, f"decoder.blocks.{layer}.cross_attention.", heads, model.heads)
-    layers = model.layers, model.decoder_layers or model.layers
-    spec = transformer_spec.TransformerSpec.from_config(
-        layers, model.heads, pre_norm=model.norm == "pre", activation=ACTIVATIONS[model.activation],
-        alignment_layer=layer, alignment_heads=len(heads),
-    )  # fmt: skip
-    spec.config.layer_norm_epsilon = model.epsilon
     table, bias = weights["embedding.table.weight"], weights.get("output_bias")  # (V, D), (V,)
     start = pad_id if told.start is None else told.start
-    if start == pad_id == len(table) - 1 and pad_id in told.never and not table[pad_id].any():
+    is_nothing = start == pad_id == len(table) - 1 and pad_id in told.never and not table[pad_id].any()
+    rows, never = slice(None), list(told.never)
+    if is_nothing:
         rows, start, never = slice(-1), told.ends[0], [number for number in told.never if number != pad_id]
-        spec.decoder.start_from_zero_embedding = True
-    else:
-        rows, never = slice(None), list(told.never)
-    end = pieces[told.ends[0]]
-    spec.config.unk_token, spec.config.bos_token = "<unk>" if "<unk>" in pieces else end, end
-    spec.config.eos_token, spec.config.decoder_start_token = end, pieces[start]
     if never:
-        bias = torch.zeros(len(table)) if bias is None else bias.clone()
+        bias = np.zeros(len(table), np.float32) if bias is None else bias.copy()
         bias[never] = NEVER
-    table = table[rows]  # (V or V - 1, D)
-    waves = sinusoids(torch.arange(places), model.width)  # (places, D)
-    for side, embeddings in ((spec.encoder, spec.encoder.embeddings[0]), (spec.decoder, spec.decoder.embeddings)):
-        embeddings.weight = table
-        side.position_encodings.encodings = waves
-    spec.decoder.projection.weight = weights["output.weight"][rows] if "output.weight" in weights else table
+    end, table, encodings = pieces[told.ends[0]], table[rows], waves(places, model.width)  # (V or V - 1, D)
+    made = Described("TransformerSpec", 7, "shared_vocabulary.json", pieces[rows])
+    made.config = _config(model, pieces, end) | {
+        "decoder_start_token": pieces[start], "add_source_bos": False, "add_source_eos": False,
+        "multi_query_attention": False,
+    }  # fmt: skip
+    for side, embeddings in (("encoder", "embeddings_0"), ("decoder", "embeddings")):
+        made.variables |= _settings(
+            side, num_heads=np.int16(model.heads), pre_norm=model.norm == "pre", scale_embeddings=True,
+            activation=np.int8(ACTIVATIONS[model.activation]),
+        )  # fmt: skip
+        made.variables |= {f"{side}/{embeddings}/weight": table, f"{side}/position_encodings/encodings": encodings}
+    made.variables |= _settings("encoder", embeddings_merge=np.int8(0), multi_query_attention=False)
+    made.variables |= _decoder_settings(layer, len(heads), start_from_zero_embedding=is_nothing)
+    made.variables["decoder/projection/weight"] = (
+        weights["output.weight"][rows] if "output.weight" in weights else table
+    )
     if bias is not None:
-        spec.decoder.projection.bias = bias[rows]
-    _fill_stack(spec.encoder, weights, "encoder.", model)
-    _fill_stack(spec.decoder, weights, "decoder.", model)
-    spec.register_source_vocabulary(pieces[rows])
-    spec.register_target_vocabulary(pieces[rows])
-    return spec
+        made.variables["decoder/projection/bias"] = bias[rows]
+    _Stack(made, "encoder/", weights, "encoder.").fill(model, model.layers)
+    _Stack(made, "decoder/", weights, "decoder.").fill(model, model.decoder_layers or model.layers)
+    return made
 
 
-def describe_writer(
-    model: ModelConfig, weights: dict[str, Tensor], pieces: list[str], told: Generation
-) -> transformer_spec.TransformerDecoderModelSpec:
+def describe_writer(model: ModelConfig, weights: Weights, pieces: list[str], told: Generation) -> Described:
     """A writer, of GPT-2's shape or a modern one."""
-    end = pieces[told.ends[0]]
-    is_rotary = model.positions == "rotary"
-    spec = transformer_spec.TransformerDecoderModelSpec.from_config(
-        model.layers, model.heads, pre_norm=True, activation=ACTIVATIONS[model.activation],
-        ffn_glu=model.is_gated, rms_norm=model.norm_kind == "rms",
-        rotary_dim=0 if is_rotary else None, rotary_interleave=False, rotary_base=model.rotary_base,
-        num_heads_kv=model.key_heads,
-    )  # fmt: skip
-    spec.config.layer_norm_epsilon = model.epsilon
-    spec.config.unk_token = "<unk>" if "<unk>" in pieces else end
-    spec.config.bos_token = spec.config.eos_token = end
-    spec.decoder.scale_embeddings = False
-    spec.decoder.embeddings.weight = weights["embedding.table.weight"]
-    spec.decoder.projection.weight = weights.get("output.weight", spec.decoder.embeddings.weight)
+    made = Described("TransformerDecoderSpec", 8, "vocabulary.json", pieces)
+    made.config = _config(model, pieces, pieces[told.ends[0]])
+    made.config["multi_query_attention"] = model.key_heads != model.heads  # as they say it, also where nobody chose
+    table = weights["embedding.table.weight"]  # (V, D)
+    made.variables |= _settings("decoder", num_heads=np.int16(model.heads), pre_norm=True,
+                                activation=np.int8(ACTIVATIONS[model.activation]), scale_embeddings=False)  # fmt: skip
+    made.variables |= _decoder_settings(-1, 1, start_from_zero_embedding=False)
+    made.variables["decoder/embeddings/weight"] = table
+    made.variables["decoder/projection/weight"] = weights.get("output.weight", table)
     if told.never:
-        spec.decoder.projection.bias = torch.zeros(len(pieces))
-        spec.decoder.projection.bias[list(told.never)] = NEVER
-    if not is_rotary:
-        table = weights.get("stack.positions.table")
-        waves = sinusoids(torch.arange(model.max_positions), model.width) if table is None else table
-        spec.decoder.position_encodings.encodings = waves
-    _fill_stack(spec.decoder, weights, "stack.", model)
-    spec.register_vocabulary(pieces)
-    return spec
+        bias = np.zeros(len(pieces), np.float32)
+        bias[list(told.never)] = NEVER
+        made.variables["decoder/projection/bias"] = bias
+    if model.positions != "rotary":
+        learned = weights.get("stack.positions.table")
+        made.variables["decoder/position_encodings/encodings"] = (
+            waves(model.max_positions, model.width) if learned is None else learned
+        )
+    _Stack(made, "decoder/", weights, "stack.").fill(model, model.layers)
+    for number in range(model.layers):
+        attention = f"decoder/layer_{number}/self_attention"
+        if model.positions == "rotary":
+            made.variables |= _settings(attention, rotary_dim=np.int32(0), rotary_interleave=False,
+                                        rotary_base=np.float32(model.rotary_base))  # fmt: skip
+        if model.key_heads is not None:
+            made.variables |= _settings(attention, num_heads_kv=np.int32(model.key_heads))
+    return made
 
 
-def save(spec: Any, to: Path) -> None:
-    """Writes the model into a folder that is there already."""
-    spec.validate()
-    spec.optimize(quantization="float32")
-    spec.save(str(to))
+def _config(model: ModelConfig, pieces: list[str], end: str) -> dict[str, Any]:
+    return {
+        "unk_token": "<unk>" if "<unk>" in pieces else end, "bos_token": end, "eos_token": end,
+        "layer_norm_epsilon": model.epsilon,
+    }  # fmt: skip
 
 
-def _fill_stack(spec: Any, weights: dict[str, Tensor], prefix: str, model: ModelConfig) -> None:
-    """All blocks of a stack, and its last norm if it has one."""
-    for number, layer in enumerate(spec.layer):
-        block = f"{prefix}blocks.{number}."
-        attention = [f"{block}self_attention.{part}" for part in ("query", "key", "value", "output")]
-        _fill_linear(layer.self_attention.linear[0], weights, *attention[:3])
-        _fill_linear(layer.self_attention.linear[1], weights, attention[3])
-        _fill_norm(layer.self_attention.layer_norm, weights, f"{block}self_residual.norm")
-        if f"{block}cross_attention.query.weight" in weights:
-            attention = [f"{block}cross_attention.{part}" for part in ("query", "key", "value", "output")]
-            _fill_linear(layer.attention.linear[0], weights, attention[0])
-            _fill_linear(layer.attention.linear[1], weights, *attention[1:3])
-            _fill_linear(layer.attention.linear[2], weights, attention[3])
-            _fill_norm(layer.attention.layer_norm, weights, f"{block}cross_residual.norm")
-        feed = f"{block}feed_forward."
-        if model.is_gated:  # the activation is on the gate, which they call the first of the two
-            _fill_linear(layer.ffn.linear_0, weights, f"{feed}gate")
-            _fill_linear(layer.ffn.linear_0_noact, weights, f"{feed}rise")
-        else:
-            _fill_linear(layer.ffn.linear_0, weights, f"{feed}rise")
-        _fill_linear(layer.ffn.linear_1, weights, f"{feed}fall")
-        _fill_norm(layer.ffn.layer_norm, weights, f"{block}feed_residual.norm")
-    if model.norm == "pre":
-        _fill_norm(spec.layer_norm, weights, f"{prefix}norm")
+def _decoder_settings(layer: int, heads: int, *, start_from_zero_embedding: bool) -> Weights:
+    return _settings(
+        "decoder", alibi=False, alibi_use_positive_positions=False, scale_alibi=False,
+        start_from_zero_embedding=start_from_zero_embedding,
+        alignment_layer=np.int16(layer), alignment_heads=np.int16(heads),
+    )  # fmt: skip
 
 
-def _fill_linear(spec: Any, weights: dict[str, Tensor], *names: str) -> None:
-    """One matrix, or several as one, each under the last."""
-    spec.weight = torch.cat([weights[f"{name}.weight"] for name in names])
-    if f"{names[0]}.bias" in weights:
-        spec.bias = torch.cat([weights[f"{name}.bias"] for name in names])
+def _settings(prefix: str, **values: Any) -> Weights:
+    """Settings as arrays without dimensions; what is true or false is a small number there."""
+    return {f"{prefix}/{name}": np.asarray(np.int8(value) if isinstance(value, bool) else value)
+            for name, value in values.items()}  # fmt: skip
 
 
-def _fill_norm(spec: Any, weights: dict[str, Tensor], name: str) -> None:
-    spec.gamma = weights[f"{name}.weight"]
-    if f"{name}.bias" in weights:
-        spec.beta = weights[f"{name}.bias"]
+@dataclass(frozen=True)
+class _Stack:
+    """The blocks of a stack under their names, from weights under ours."""
+
+    made: Described
+    theirs: str  # what their names begin with
+    weights: Weights
+    ours: str
+
+    def fill(self, model: ModelConfig, layers: int) -> None:
+        """All blocks, and the last norm if there is one."""
+        for number in range(layers):
+            block, layer = f"blocks.{number}.", f"layer_{number}/"
+            read = [f"{block}self_attention.{part}" for part in PARTS]
+            self._linear(f"{layer}self_attention/linear_0", *read)
+            self._linear(f"{layer}self_attention/linear_1", f"{block}self_attention.output")
+            self._norm(f"{layer}self_attention/layer_norm", f"{block}self_residual.norm")
+            if f"{self.ours}{block}cross_attention.query.weight" in self.weights:
+                read = [f"{block}cross_attention.{part}" for part in PARTS]
+                self._linear(f"{layer}attention/linear_0", read[0])
+                self._linear(f"{layer}attention/linear_1", *read[1:])
+                self._linear(f"{layer}attention/linear_2", f"{block}cross_attention.output")
+                self._norm(f"{layer}attention/layer_norm", f"{block}cross_residual.norm")
+            if model.is_gated:  # the activation is on the gate, which they call the first of the two
+                self._linear(f"{layer}ffn/linear_0", f"{block}feed_forward.gate")
+                self._linear(f"{layer}ffn/linear_0_noact", f"{block}feed_forward.rise")
+            else:
+                self._linear(f"{layer}ffn/linear_0", f"{block}feed_forward.rise")
+            self._linear(f"{layer}ffn/linear_1", f"{block}feed_forward.fall")
+            self._norm(f"{layer}ffn/layer_norm", f"{block}feed_residual.norm")
+        if model.norm == "pre":
+            self._norm("layer_norm", "norm")
+
+    def _linear(self, theirs: str, *names: str) -> None:
+        """One matrix, or several as one, each under the last."""
+        for kind in ("weight", "bias"):
+            found = [self.weights[f"{self.ours}{name}.{kind}"] for name in names
+                     if f"{self.ours}{name}.{kind}" in self.weights]  # fmt: skip
+            if found:
+                self.made.variables[f"{self.theirs}{theirs}/{kind}"] = (
+                    found[0] if len(found) == 1 else np.concatenate(found)
+                )
+
+    def _norm(self, theirs: str, name: str) -> None:
+        for kind, their_kind in (("weight", "gamma"), ("bias", "beta")):
+            if (ours := f"{self.ours}{name}.{kind}") in self.weights:
+                self.made.variables[f"{self.theirs}{theirs}/{their_kind}"] = self.weights[ours]
 
 
-def _bring_forward(weights: dict[str, Tensor], prefix: str, heads: list[int], count: int) -> None:
+def _bring_forward(weights: Weights, prefix: str, heads: list[int], count: int) -> None:
     """Gives these heads of an attention the first places; what the attention does stays the same."""
     order = [*heads, *(head for head in range(count) if head not in heads)]
-    for part in ("query", "key", "value"):
+    for part in PARTS:
         for kind in ("weight", "bias"):
             if (name := f"{prefix}{part}.{kind}") in weights:
-                weights[name] = weights[name].unflatten(0, (count, -1))[order].flatten(0, 1)
-    name = f"{prefix}output.weight"  # (D, H * K)
-    weights[name] = weights[name].unflatten(1, (count, -1))[:, order].flatten(1, 2)
+                whole = weights[name]
+                weights[name] = whole.reshape(count, -1, *whole.shape[1:])[order].reshape(whole.shape)
+    whole = weights[f"{prefix}output.weight"]  # (D, H * K)
+    weights[f"{prefix}output.weight"] = whole.reshape(len(whole), count, -1)[:, order].reshape(whole.shape)

@@ -145,10 +145,10 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
 
     opened = load(folder.folder, engine="ctranslate2")
     copy = Copy(folder)
+    assert copy.is_known(), "it was just opened"
     to.mkdir()
-    for path in copy.path.iterdir():
-        if path.name != "regard.json":
-            shutil.copyfile(path, to / path.name)
+    for path in copy.files():
+        shutil.copyfile(path, to / path.name)
     for name in (*opened.tokenizer.files(), "tokenizer_config.json"):
         if (folder.path / name).is_file():
             shutil.copyfile(folder.path / name, to / name)

@@ -1,30 +1,39 @@
 """The fast engine's copy of a model: a folder `ctranslate2` in the model's own, made from the weights.
 
-It tells what it was made of, and counts only as long as that is still so. Written whole or not at all.
+CTranslate2 believes whatever it is given, so a copy is run only if each of its files is, byte for byte, what we would
+write for this model. That is found out once, and remembered outside the folder. Written whole or not at all.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
-import shutil
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from regard.cache import Numbers, keep, recall
 from regard.engine.layout import Layout, this_machine
-from regard.files import hash_file, write_whole
+from regard.files import MARK, hash_file, is_marked, make_own, remove_own
 from regard.folder import ABOUT, CONFIG, TOKENIZER, ModelFolder
 from regard.interop.generation import FILE as GENERATION
 from regard.interop.tokenizers import CONFIG as TOKENIZING
 from regard.text.sentencepieces import SentencePieces
+from regard.text.tokenizer import ROLES_FILE
+
+if TYPE_CHECKING:
+    from regard.interop.records import Described
 
 NAME = "ctranslate2"
 WEIGHTS = "model.bin"
 SHORTLIST, THEIR_SHORTLIST = "shortlist.txt", "vmap.txt"
-FORMAT = 3  # of the copy; older ones are made again
+MOST_SHORTLIST_BYTES = 64 * 2**20
+FORMAT = 4  # of the copy; older ones are made again
+Hashes = dict[str, str]
 
 
 class Copy:
@@ -33,30 +42,38 @@ class Copy:
     def __init__(self, folder: ModelFolder) -> None:
         self._folder = folder
         self.path = folder.folder / NAME
-        self._about: dict[str, Any] = {}
+        self.facts: Numbers = {}  # what is to be known of it
+        self._hashes: Hashes = {}
 
-    def is_good(self) -> bool:
-        """Whether it is whole, and of these weights, this config and this tokenizer."""
-        try:
-            self._about = json.loads((self.path / ABOUT).read_bytes())
-            return bool(self._about["made_of"] == self._made_of() and self._about["sha256"] == _hashes(self.path))
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    def is_known(self) -> bool:
+        """Whether these very files were found to be right before, or made here."""
+        self._hashes = self._hash_files()
+        self.facts = recall("copy", self._key) or {}
+        return bool(self._hashes and self.facts)
+
+    def check(self, described: Described, facts: Numbers) -> bool:
+        """Whether it is what we would write; this is then remembered."""
+        shortlist = self._shortlist()
+        expected = described.hashes()
+        if shortlist is not None:
+            expected[THEIR_SHORTLIST] = hashlib.sha256(shortlist).hexdigest()
+        if self._hashes != expected:
             return False
+        self.facts = facts
+        keep(facts, "copy", self._key)
+        return True
 
-    def make(self, fill: Callable[[Path], dict[str, Any]]) -> None:
-        """Makes it anew; `fill` writes CTranslate2's files into a folder and answers with what is to be known of them.
-
-        Raises OSError where nothing can be written.
-        """
-        new, old = (self._folder.folder / f".{NAME}.{os.getpid()}.{age}" for age in ("new", "old"))
+    def make(self, described: Described, facts: Numbers) -> None:
+        """Makes it anew. Raises OSError where nothing can be written, or something lies there that is not ours."""
+        if os.path.lexists(self.path) and not self._is_ours():
+            raise OSError(errno.EEXIST, f"its folder {NAME} was not made by regard: move it away", str(self.path))
+        name = f".{NAME}.{secrets.token_hex(4)}"
+        new, old = (self.path.with_name(f"{name}.{age}") for age in ("new", "old"))
         try:
-            new.mkdir()
-            facts = fill(new)
-            shortlist = self._folder.path / SHORTLIST
-            if _is_shortlist(shortlist):
-                shutil.copyfile(shortlist, new / THEIR_SHORTLIST)
-            self._about = {"made_of": self._made_of(), "sha256": _hashes(new), "facts": facts}
-            self._tell(new)
+            make_own(new)
+            described.save(new)
+            if (shortlist := self._shortlist()) is not None:
+                (new / THEIR_SHORTLIST).write_bytes(shortlist)
             with suppress(FileNotFoundError):
                 self.path.rename(old)
             try:
@@ -67,55 +84,69 @@ class Copy:
                 # Another process was sooner, and made the same.
         finally:
             for folder in (new, old):
-                shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):
+                    remove_own(folder)
+        self._hashes = self._hash_files()
+        if not self.check(described, facts):
+            raise OSError(errno.EIO, "what was written is not what is there", str(self.path))
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What whoever filled it told."""
-        return dict(self._about["facts"])
+    def files(self) -> list[Path]:
+        """CTranslate2's files."""
+        return [self.path / name for name in self._hashes]
 
     @property
     def has_shortlist(self) -> bool:
         """Whether it knows the likely words of each source word."""
-        return (self.path / THEIR_SHORTLIST).is_file()
+        return THEIR_SHORTLIST in self._hashes
 
     def layouts(self, precision: str) -> dict[str, Layout] | None:
         """What was measured on this machine in this precision, if it was."""
-        kept = self._about.get("layouts", {}).get(f"{this_machine()}, {precision}")
-        return {name: Layout(*numbers) for name, numbers in kept.items()} if kept else None
+        kept = recall("layouts", self._key, this_machine(), precision)
+        if not kept or not all(len(pair) == 2 and min(pair) > 0 and max(pair) < 2**12 for pair in kept.values()):
+            return None
+        return {name: Layout(*numbers) for name, numbers in kept.items()}
 
     def keep_layouts(self, precision: str, layouts: dict[str, Layout]) -> None:
-        """Remembers what was measured on this machine, where that can be written."""
+        """Remembers what was measured on this machine."""
         numbers = {name: [layout.workers, layout.threads] for name, layout in layouts.items()}
-        self._about["layouts"] = self._about.get("layouts", {}) | {f"{this_machine()}, {precision}": numbers}
+        keep(numbers, "layouts", self._key, this_machine(), precision)
+
+    @property
+    def _key(self) -> str:
+        """Of all that decides what is right, and of what is there."""
+        inputs = (CONFIG, TOKENIZER, *SentencePieces.FILES, GENERATION, TOKENIZING, ROLES_FILE, SHORTLIST)
+        made_of = {name: hash_file(self._folder.file(name)) for name in inputs if self._folder.has(name)}
+        told: list[Any] = [FORMAT, self._folder.about, made_of, self._hashes]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    def _hash_files(self) -> Hashes:
+        """Of all that lies there but our mark; nothing if not all of it is files."""
         with suppress(OSError):
-            self._tell(self.path)
+            if not self.path.is_symlink():
+                return {path.name: hash_file(path) for path in sorted(self.path.iterdir()) if path.name != MARK}
+        return {}
 
-    def _tell(self, folder: Path) -> None:
-        write_whole(folder / ABOUT, json.dumps(self._about, indent=2) + "\n")
+    def _is_ours(self) -> bool:
+        """Older copies had a description instead of a mark."""
+        return is_marked(self.path) or (not self.path.is_symlink() and (self.path / ABOUT).is_file())
 
-    def _made_of(self) -> dict[str, Any]:
-        split_by = [name for name in (TOKENIZER, *SentencePieces.FILES, GENERATION, TOKENIZING)
-                    if (self._folder.path / name).is_file()]  # fmt: skip
-        files = {name: hash_file(self._folder.file(name)) for name in (CONFIG, *split_by)}
-        shortlist = self._folder.path / SHORTLIST
-        return {
-            "format": FORMAT,
-            "weights": self._folder.about.get("weights_sha256"),
-            **files,
-            SHORTLIST: hash_file(shortlist) if shortlist.is_file() else None,
-        }
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    """Of every file of a copy but its own description."""
-    return {path.name: hash_file(path) for path in sorted(folder.iterdir()) if path.is_file() and path.name != ABOUT}
+    def _shortlist(self) -> bytes | None:
+        """The model's shortlist, if it is one: CTranslate2 trusts what it is given, and falls over an empty one."""
+        if not self._folder.has(SHORTLIST):
+            return None
+        content = self._folder.read(SHORTLIST, MOST_SHORTLIST_BYTES)
+        with suppress(UnicodeDecodeError):
+            lines = content.decode().rstrip("\n").split("\n")
+            if lines[0].startswith("\t") and lines[0].strip() and all("\t" in line for line in lines):
+                return content
+        return None
 
 
-def _is_shortlist(path: Path) -> bool:
-    """Whether a file is a shortlist at all: CTranslate2 trusts what it is given, and falls over an empty one."""
-    try:
-        lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-    except (OSError, ValueError):
-        return False
-    return lines[0].startswith("\t") and bool(lines[0].strip()) and all("\t" in line for line in lines)
+def open_copy(folder: ModelFolder, describe: Callable[[], tuple[Described, Numbers]]) -> Copy:
+    """The copy of a model, checked, or made if it is not there or not right."""
+    copy = Copy(folder)
+    if not copy.is_known():
+        described, facts = describe()
+        if not copy.check(described, facts):
+            copy.make(described, facts)
+    return copy

@@ -37,7 +37,7 @@ def read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
     config: ModelConfig = shape.model_copy(update={"start_id": told.start})
     listed = list_for(folder, *_sides(config, tokenizer))
     model = build_empty(lambda: EncoderAndDecoder(config, tokenizer.pad_id, told.never))
-    found = encoder_decoder.import_weights(read_for(folder, listed, model), shapes_of(model), config)
+    found = encoder_decoder.import_weights(read_for(folder, listed, shapes_of(model)), shapes_of(model), config)
     return fill(model, found)
 
 

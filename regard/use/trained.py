@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
@@ -17,14 +18,16 @@ from regard.interop.generation import FILE as GENERATION
 from regard.interop.generation import Generation, read_generation
 from regard.interop.tokenizers import read_tokenizer
 from regard.text.tokenizer import Tokenizer, name_rows
-from regard.use.copy import Copy
+from regard.use.copy import Copy, open_copy
 from regard.use.moving import Movable, one_reader
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from regard.cache import Numbers
     from regard.config import ModelConfig
     from regard.engine.ctranslate2 import FastTranslator, FastWriter
+    from regard.interop.records import Described
     from regard.interop.weights import Shapes, Stored, Weights
 
 Fast = TypeVar("Fast", bound="FastTranslator | FastWriter")
@@ -107,10 +110,10 @@ class Trained(Movable):
         """Where the network computes."""
         return next(self.model.parameters()).device
 
-    def _fast_copy(self, fill: Callable[[Path], dict[str, Any]]) -> Copy | None:
-        """The fast engine's copy, made if it is not there or not of these weights; None where torch is to run.
+    def _fast_copy(self, describe: Callable[[ModelFolder, Any, Generation], tuple[Described, Numbers]]) -> Copy | None:
+        """The fast engine's copy, made if it is not there or not what we would write; None where torch is to run.
 
-        `fill` writes it into a folder, or raises ConfigError if there is no such model there.
+        `describe` tells what belongs into it, or raises ConfigError if there is no such model there.
         """
         if self._running.engine == "torch":
             return None
@@ -119,25 +122,23 @@ class Trained(Movable):
                 raise FolderError(f"{self._folder.folder} was not made by regard, and nothing is written into it; "
                                   f"`regard import` it first")  # fmt: skip
             return None
-        copy = Copy(self._folder)
         try:
             if find_spec("ctranslate2") is None:
                 raise ConfigError("the package ctranslate2 is not installed")
-            if not copy.is_good():
-                copy.make(fill)
+            return open_copy(self._folder, lambda: describe(self._folder, self.tokenizer, self.generation))
         except (OSError, ConfigError) as problem:
-            what = f"{self._folder.folder} cannot be written" if isinstance(problem, OSError) else str(problem)
+            where, why = f"{self._folder.folder} cannot be written", getattr(problem, "strerror", None)
+            what = f"{where}: {why}" if isinstance(problem, OSError) else str(problem)
             if self._running.wants_fast:
                 raise FolderError(f"there is no copy for the fast engine, and none can be made: {what}") from None
             warnings.warn(f"no copy for the fast engine ({what}); torch runs instead", RuntimeWarning, stacklevel=4)
             return None
-        return copy
 
     def _open_fast(self, kind: Callable[..., Fast], copy: Copy, size: int) -> Fast:
         """The fast engine, in the layout that was measured on this machine; measured now if it was not."""
         precision = self._running.precision or "float32"
         engine = kind(
-            copy.path, name_rows(self.tokenizer.pieces, copy.facts["rows"]), self.generation.ends, precision, size
+            copy.path, name_rows(self.tokenizer.pieces, copy.facts["rows"][0]), self.generation.ends, precision, size
         )
         known = copy.layouts(precision)
         engine.layouts = known or engine.measure()
@@ -154,7 +155,7 @@ def read_network(
     refuse_small_table(config, tokenizer)
     listed = list_for(folder, config)
     model = build_empty(lambda: build(config, tokenizer))
-    return fill(model, layout.import_weights(read_for(folder, listed, model), shapes_of(model)))
+    return fill(model, layout.import_weights(read_for(folder, listed, shapes_of(model)), shapes_of(model)))
 
 
 def refuse_small_table(config: ModelConfig, tokenizer: Tokenizer) -> None:
@@ -199,17 +200,15 @@ def shapes_of(model: nn.Module) -> Shapes:
     return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 
 
-def read_for(folder: ModelFolder, listed: dict[str, Stored], model: nn.Module) -> Weights:
-    """The weights of a folder, unless there are far more than a network has room for."""
+def read_for(folder: ModelFolder, listed: dict[str, Stored], shapes: Shapes) -> Weights:
+    """The weights of a folder, unless there are far more than these shapes have room for."""
     from regard.interop.weights import read_arrays
 
-    there, room = sum(stored.count for stored in listed.values()), sum(p.numel() for p in model.parameters())
+    there, room = sum(stored.count for stored in listed.values()), sum(map(prod, shapes.values()))
     if there > MOST_SURPLUS + MOST_TIMES * room:
         raise FolderError(f"{folder.path} has {there} weights, and config.json asks for {room}; "
                           f"they are not of the same model")  # fmt: skip
-    found = read_arrays(listed)
-    folder.refuse_changed()
-    return found
+    return read_arrays(listed)
 
 
 def fill(model: nn.Module, weights: Weights, *, strict: bool = True) -> nn.Module:
@@ -262,7 +261,7 @@ def adopt_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: T
 
     model: Any = build_empty(build)
     listed = list_for(folder, model.config)
-    found, opened.dropped, opened.new = adopt(read_for(folder, listed, model), shapes_of(model))
+    found, opened.dropped, opened.new = adopt(read_for(folder, listed, shapes_of(model)), shapes_of(model))
     if missing := [name for name in opened.new if ".cross_" not in name and name != "bias"]:
         raise FolderError(f"{folder.folder}: weights do not fit config.json: {', '.join(missing[:5])} missing")
     return fill(build(), found, strict=False)

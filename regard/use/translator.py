@@ -18,8 +18,9 @@ from regard.text.corpus import PairFiles, read_pairs, refuse_unread
 from regard.text.score import report_translations
 from regard.text.segments import split_to_fit
 from regard.text.terms import Terms, terms_in
-from regard.text.tokenizer import Tokenizer, name_rows
+from regard.text.tokenizer import Tokenizer
 from regard.use.aligner import Aligner, align_pairs, score_alignment
+from regard.use.described import alignment_of, describe_translator, longest_source
 from regard.use.pair import read_pair
 from regard.use.trained import (
     Running,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 WINDOW = 2048  # lines that are sorted and batched together
 AHEAD = 1  # windows that are being translated while one is waited for
-SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
 
 
 class Translator(Trained):
@@ -72,10 +72,10 @@ class Translator(Trained):
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
         super().__init__(folder, read, running)
         self._fast: FastTranslator | None = None
-        if copy := self._fast_copy(self._fill_copy):
+        if copy := self._fast_copy(describe_translator):
             from regard.engine.ctranslate2 import FastTranslator
 
-            self._fast = self._open_fast(FastTranslator, copy, copy.facts["places"])
+            self._fast = self._open_fast(FastTranslator, copy, copy.facts["places"][0])
             self._fast.has_shortlist = copy.has_shortlist
         else:
             self.read_now()
@@ -280,27 +280,12 @@ class Translator(Trained):
     @property
     def alignment_heads(self) -> dict[str, Any]:
         """The layer and the heads that tell where a token was read from; the middle of the decoder if nobody chose."""
-        settings = self.model.config
-        layers = settings.decoder_layers or settings.layers
-        return self.about.get("alignment") or {"layer": layers // 2, "heads": list(range(settings.heads))}
-
-    def _fill_copy(self, to: Path) -> dict[str, Any]:
-        """Writes what the fast engine runs."""
-        from regard.interop import ctranslate2
-
-        if not ctranslate2.can_translate(self.model.config):
-            raise ConfigError("CTranslate2 has no translator of this shape")
-        pieces = name_rows(self.tokenizer.pieces, self.model.config.vocab_size)
-        ctranslate2.save(ctranslate2.describe_translator(
-            self.model.config, self.model.state_dict(), pieces, self.generation, self.model.pad_id, self._places,
-            self.alignment_heads,
-        ), to)  # fmt: skip
-        return {"places": self._places, "rows": len(pieces)}
+        return alignment_of(self.about, self.model.config)
 
     @property
     def _longest(self) -> int:
         """Most tokens of a source that is translated in one."""
-        longest = max(SHORTEST_LIMIT, int(self.about.get("data", {}).get("longest_source", 0)))
+        longest = longest_source(self.about)
         return longest if self._fast else min(longest, (self.model.config.encoder or self.model.config).longest)
 
     def refuse_long(self, what: str, target: Sequence[int], source: Sequence[int] = ()) -> None:

@@ -14,7 +14,8 @@ from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.generate.settings import Sampling
 from regard.text.running import TextFiles, read_documents, split_lines
-from regard.text.tokenizer import Tokenizer, name_rows
+from regard.text.tokenizer import Tokenizer
+from regard.use.described import describe_writer
 from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ class Writer(Trained):
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
         super().__init__(folder, read, running)
         self._fast: FastWriter | None = None
-        if copy := self._fast_copy(self._fill_copy):
+        if copy := self._fast_copy(describe_writer):
             from regard.engine.ctranslate2 import FastWriter
 
-            self._fast = self._open_fast(FastWriter, copy, copy.facts["room"])
+            self._fast = self._open_fast(FastWriter, copy, copy.facts["room"][0])
         else:
             self.read_now()
 
@@ -69,17 +70,6 @@ class Writer(Trained):
     def engine(self) -> str:
         """What runs it."""
         return "torch" if self._fast is None else self._fast.name
-
-    def _fill_copy(self, to: Path) -> dict[str, Any]:
-        """Writes what the fast engine runs."""
-        from regard.interop import ctranslate2
-
-        if not ctranslate2.can_write(self.model.config):
-            raise ConfigError("CTranslate2 has no writer whose norms come after the sum")
-        pieces = name_rows(self.tokenizer.pieces, self.model.config.vocab_size)
-        spec = ctranslate2.describe_writer(self.model.config, self.model.state_dict(), pieces, self.generation)
-        ctranslate2.save(spec, to)
-        return {"room": self.model.config.max_positions, "rows": len(pieces)}
 
     def __call__(self, prompt: str = "", **options: Any) -> str:
         """How the text goes on, without the prompt; options as of `stream`."""

@@ -65,7 +65,7 @@ def test_an_empty_window_brings_all_that_was_begun(translator, lines):
 def test_the_copy_is_made_again_when_what_it_was_made_of_differs(folder, tmp_path):
     to = tmp_path / "m"
     shutil.copytree(folder, to, ignore=shutil.ignore_patterns("run"))
-    assert Copy(regard.load(to)._folder).is_good()
+    assert Copy(regard.load(to)._folder).is_known()
     about = json.loads((to / "regard.json").read_text())
     weights = (to / NAME / "model.bin").read_bytes()
 
@@ -86,12 +86,14 @@ def test_the_copy_is_made_again_when_what_it_was_made_of_differs(folder, tmp_pat
 def test_where_no_copy_can_be_written_torch_runs_and_says_so(folder, tmp_path):
     to = tmp_path / "m"
     shutil.copytree(folder, to, ignore=shutil.ignore_patterns("run", NAME))
-    (to / f".{NAME}.{os.getpid()}.new").write_text("in the way")
-    with pytest.warns(RuntimeWarning, match="no copy for the fast engine .* torch runs instead"):
+    (to / NAME).mkdir()
+    (to / NAME / "model.bin").write_text("of the user's own")
+    with pytest.warns(RuntimeWarning, match=r"not made by regard: move it away.* torch runs instead"):
         opened = regard.load(to)
     assert opened.engine == "torch"
     with pytest.raises(regard.FolderError, match="none can be made"):
         regard.load(to, engine="ctranslate2")
+    assert (to / NAME / "model.bin").read_text() == "of the user's own"
 
 
 def test_engines_and_precisions_that_are_not_there_are_told(folder, answerer_folder):
@@ -114,14 +116,21 @@ def test_int8_says_nearly_the_same(folder, translator, lines):
     )  # of a network this small, each weight counts
 
 
-def test_the_fast_way_does_not_import_torch(folder, writer_folder):
+@pytest.mark.parametrize("what", ["copies that are known", "copies that nobody knows", "no copies"])
+def test_the_fast_way_does_not_import_torch(folder, writer_folder, what, tmp_path):
+    folders = [shutil.copytree(one, tmp_path / one.name, ignore=shutil.ignore_patterns("run"))
+               for one in (folder, writer_folder)]  # fmt: skip
+    if what == "no copies":
+        for one in folders:
+            shutil.rmtree(one / NAME, ignore_errors=True)
     code = """if True:
         import sys, regard
         print(regard.load(sys.argv[1])("The dog sees the cat.") != "", bool(regard.load(sys.argv[2])("The", seed=1)))
         assert "torch" not in sys.modules, "torch"
     """
-    words = [sys.executable, "-c", code, str(folder), str(writer_folder)]
-    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    place = os.environ["REGARD_CACHE"] if what == "copies that are known" else str(tmp_path / "cache")
+    words = [sys.executable, "-c", code, *map(str, folders)]
+    run = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | {"REGARD_CACHE": place})
     assert run.stdout == "True True\n", run.stderr
 
 
