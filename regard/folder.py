@@ -198,4 +198,8 @@ def _what_is_there(folder: Path) -> str:
     pickled = next((path for path in folder.iterdir() if _about_pickles(path)), None)
     if pickled:
         return f"it holds {pickled.name}" + _about_pickles(pickled)
+    models = sorted(path.parent.name for name in (ABOUT, CONFIG) for path in folder.glob(f"*/{name}"))
+    if models:
+        names = list(dict.fromkeys(models))
+        return f"it holds models ({', '.join(names[:8])}{', …' if len(names) > 8 else ''}); name one of them"
     return "it is not a model made by regard"

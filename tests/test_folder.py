@@ -313,3 +313,11 @@ def test_a_translator_without_its_description_is_opened_as_one_of_hugging_faces(
     assert opened.engine == "torch" and opened.about["foreign"] == "PegasusForConditionalGeneration"
     assert opened("The dog sees the cat.") == translator("The dog sees the cat.")
     assert not (tmp_path / "m" / "ctranslate2").exists()  # nothing is written into a folder that is not ours
+
+
+def test_a_folder_of_models_names_them(folder, writer_folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "models" / "en-fr", ignore=shutil.ignore_patterns("run"))
+    shutil.copytree(writer_folder, tmp_path / "models" / "tales", ignore=shutil.ignore_patterns("run"))
+    (tmp_path / "models" / "text").mkdir()
+    with pytest.raises(regard.FolderError, match=r"it holds models \(en-fr, tales\); name one of them"):
+        regard.load(tmp_path / "models")
