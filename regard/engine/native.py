@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.engine.flat import FlatDecoder
 from regard.engine.layout import group
-from regard.generate.constrained import beam_with
+from regard.generate.constrained import beam_with, compare_forced
 from regard.generate.found import Finding, Hypothesis
 from regard.generate.search import beam, greedy
 from regard.generate.settings import Search
@@ -168,14 +168,19 @@ class NativeTranslator:
     ) -> Finding:  # fmt: skip
         """As `begin`, where a translation must contain the phrases of its source; those without are left to another."""
         plain = [row for row, wanted in enumerate(phrases) if not wanted]
+        forced = [row for row, wanted in enumerate(phrases) if wanted]
         wait = other.begin([sources[row] for row in plain], [limits[row] for row in plain], search)
+        freely = replace(search, n_best=1, with_scores=True, with_looks=False)
+        wait_free = other.begin([sources[row] for row in forced], [limits[row] for row in forced], freely)
 
         def work() -> Iterator[tuple[int, list[Hypothesis]]]:
-            for row, wanted in enumerate(phrases):
-                if wanted:
-                    room = limits[row] + sum(map(len, wanted))
-                    found = self._contain(sources[row], room, search, wanted)
-                    yield row, self.watch([sources[row]], [found])[0] if search.with_looks else found
+            for number, (free, *_) in wait_free():
+                row = forced[number]
+                room = limits[row] + sum(map(len, phrases[row]))
+                found = self._contain(sources[row], room, search, phrases[row])
+                best = found[0]
+                found[0] = replace(best, notes=compare_forced(best, free, phrases[row]))
+                yield row, self.watch([sources[row]], [found])[0] if search.with_looks else found
             for number, found in wait():
                 yield plain[number], found
 

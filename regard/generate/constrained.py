@@ -18,6 +18,8 @@ from regard.generate.found import Hypothesis
 from regard.generate.search import Step
 from regard.generate.settings import Search
 
+MOST_LOST = 1.0  # nats a token that given phrases may cost before a note says so
+
 Phrases = tuple[tuple[int, ...], ...]
 
 
@@ -76,6 +78,20 @@ def beam_with(
         nearest = min(hopes, key=lambda one: (one.owed, -one.score))
         return [Hypothesis(list(nearest.ids), nearest.score, False)]
     return sorted(found, key=lambda one: one.rank(search.length_penalty), reverse=True)[: search.n_best]
+
+
+def compare_forced(found: Hypothesis, free: Hypothesis, phrases: Sequence[Sequence[int]]) -> tuple[str, ...]:
+    """A note where phrases could not be said, or make a sequence much less likely than the one found without them."""
+    said = list(found.ids)
+    for phrase in phrases:
+        if not any(said[place : place + len(phrase)] == list(phrase) for place in range(len(said))):
+            return ("a term could not be placed in it",)
+    length = len(found.ids) + 1
+    if (found.score - free.score) / length < -MOST_LOST:
+        return (
+            f"the terms make it far less likely (score {found.score:.1f}, without them {free.score:.1f}); check it",
+        )
+    return ()
 
 
 def _candidates(hopes: list[_Hope], log_probs: Tensor, count: int) -> Iterator[_Hope]:

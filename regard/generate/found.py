@@ -13,6 +13,7 @@ class Hypothesis:
     is_finished: bool  # False: cut off at its limit
     # If somebody asked, where the step after each token looked, (T, S); that step was not taken after a cut.
     looks: list[list[float]] = field(default_factory=list)
+    notes: tuple[str, ...] = ()  # what whoever reads it should know
 
     def rank(self, length_penalty: float) -> float:
         """Higher is better."""

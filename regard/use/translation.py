@@ -45,7 +45,7 @@ def put_in_words(
     read = tokenizer.tokens(source[:-1])
 
     def say(found: Hypothesis, alternatives: list[Translation]) -> Translation:
-        ids, notes = found.ids, list[str]()
+        ids, notes = found.ids, list(found.notes)
         if not found.is_finished:
             ids = without_runaway(found.ids)
             notes.append("a runaway repetition was stopped" if len(ids) < len(found.ids)

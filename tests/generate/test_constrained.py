@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import regard
-from regard.generate.constrained import beam_with
+from regard.generate.constrained import beam_with, compare_forced
+from regard.generate.found import Hypothesis
 from regard.generate.settings import Search
 from regard.text.terms import read_terms, terms_in
 
@@ -82,3 +83,19 @@ def test_a_translation_honours_its_terms_and_others_are_left_alone(translator):
     assert all(one.alignment for one in bound)
     with pytest.raises(regard.ConfigError, match="same time"):
         translator("The dog.", prefix="Le", terms={"dog": "chien"})
+
+
+def test_terms_that_ruin_a_translation_are_told_and_those_that_cost_little_are_not(translator):
+    ruined = translator.translate("The dog sleeps.", terms={"dog": "qxzwk ## qxzwk ## qxzwk"})
+    assert any("far less likely" in note and "check it" in note for note in ruined.notes)
+    free = Hypothesis([1, 2, 3], -2.0, True)
+    assert compare_forced(Hypothesis([1, 4, 3], -5.0, True), free, [[4]]) == ()
+    assert compare_forced(Hypothesis([4, 3], -12.0, True), free, [[4]])
+
+
+def test_a_term_that_could_not_be_said_is_told(translator):
+    short = translator.translate("The dog sleeps.", terms={"dog": "x" * 20}, max_length=1)
+    cut = Hypothesis([1, 2], -3.0, False)
+    assert compare_forced(cut, cut, [[2, 3]]) == ("a term could not be placed in it",)
+    assert compare_forced(cut, cut, [[1, 2]]) == ()
+    assert "x" * 20 in short.text or short.notes
