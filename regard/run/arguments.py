@@ -10,29 +10,7 @@ from regard.config import RunConfig, Settings, merge, nearest, resolve, suggest
 from regard.errors import ConfigError
 from regard.tasks import TASKS
 from regard.tasks.task import Task
-
-# Settings that only some families read; elsewhere they would change nothing.
-ONLY = {
-    "source_language": ("translate",),
-    "target_language": ("translate",),
-    "text.vocab_size": ("translate", "write", "fill"),
-    "text.lowercase": ("fill", "answer"),
-    "text.max_length": ("translate", "fill"),
-    "model.decoder_layers": ("translate",),
-    "model.has_output_bias": ("translate",),
-    "model.segments": ("fill",),
-    "model.hops": ("answer",),
-    "model.tying": ("answer",),
-    "model.restarts": ("answer",),
-    "train.tokens_per_batch": ("translate", "write", "fill"),
-    "train.agreement": ("translate",),
-    "train.held_out": ("translate", "fill", "answer"),
-    "train.hidden": ("fill",),
-    "train.whole_words": ("fill",),
-    "train.empty": ("answer",),
-    "train.linear_start": ("answer",),
-    "train.questions_per_batch": ("answer",),
-}
+from regard.tasks.uses import refuse_unused
 
 
 @dataclass(frozen=True)
@@ -56,7 +34,7 @@ def check_request(task: str, settings: Settings | None, files: dict[str, Any]) -
         if wanted.get(name) in ("auto", None):
             wanted.pop(name, None)  # the same as not to have said anything: what an earlier sitting chose is kept
     refuse_unknown(family, files)
-    refuse_unused(family, wanted)
+    refuse_unused(task, wanted)
     train_files, valid_files = family.gather(**files)
     if valid_files is not None and config.train.held_out:
         raise ConfigError(f"train.held_out={config.train.held_out} splits off text to validate on, and text to "
@@ -79,16 +57,3 @@ def refuse_unknown(family: Task, files: dict[str, Any]) -> None:
     missing = [name for name, one in known.items() if one.default is one.empty and name not in files]
     if missing:
         raise ConfigError(f"a training to {family.name} needs {' and '.join(missing)}: a file, or several")
-
-
-def refuse_unused(family: Task, settings: Settings) -> None:
-    """An error for a setting that this family does not read, unless it is given as it is anyway."""
-    for name, families in ONLY.items():
-        value: Any = settings
-        usual: Any = RunConfig()
-        for part in name.split("."):
-            value = value.get(part) if isinstance(value, dict) else None
-            usual = getattr(usual, part)
-        if value is not None and value != usual and family.name not in families:
-            raise ConfigError(f"{name}={value} changes nothing for a model to {family.name}; it is a setting of "
-                              f"{', '.join(families)}, leave it out")  # fmt: skip

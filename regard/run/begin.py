@@ -15,6 +15,7 @@ from regard.run.reading import describe_reading, other_facts, other_text
 from regard.run.record import RECORD, START, TOKENS, clear, write_record
 from regard.tasks.task import Check, Corpus, Encoded, Task
 from regard.tasks.texts import named
+from regard.tasks.uses import refuse_unused
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
 
@@ -83,6 +84,7 @@ def begin(
     ends = {"stop": _defaults(family, corpus, merge(kept, wanted)).get("stop", {})}
     kept = merge(merge(kept, ends), other_facts(record, corpus))
     config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})))
+    refuse_unused(family.name, wanted, config)
     tokenizer: Any = read_tokenizer(run)
     is_proven = "examples" not in record and _is_same_when_encoded(
         family, run, record, corpus, tokenizer, before, check
@@ -120,6 +122,7 @@ def _begin_new(
 ) -> Begun:  # fmt: skip
     corpus = family.read(train_files, valid_files, resolve(wanted))
     config = decide(family, corpus, beginning.shape(wanted) if beginning else wanted)
+    refuse_unused(family.name, wanted, config)
     check()
     tokenizer = beginning.tokenizer if beginning else family.learn(corpus, config, check)
     check()

@@ -83,6 +83,8 @@ class Beginning:
         if wanted.get("size") or set(given) - {"dropout"}:
             raise ConfigError("size and shape are those of the model that is gone on from; leave --size and "
                               "--set model.… out (dropout may be set)")  # fmt: skip
+        if told := [f"text.{name}" for name in wanted.get("text", {}) if name != "max_length"]:
+            raise ConfigError(f"the tokenizer is that of the model that is gone on from; leave {', '.join(told)} out")
         kept = self.model.model_dump()
         if self.model.encoder and "dropout" in given:
             kept["encoder"]["dropout"] = given["dropout"]

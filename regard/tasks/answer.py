@@ -90,8 +90,6 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
 
 def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
     """Stories as ids, of long ones the newest sentences."""
-    if config.train.linear_start and config.model.kind != "memory":
-        raise ConfigError(f"train.linear_start={config.train.linear_start} is for model.kind=memory; leave it out")
     return Encoded(_encode(stories, tokenizer, config, check).kept())
 
 

@@ -10,9 +10,7 @@ from test_cli import run
 
 import regard
 from regard.cli.report import Report
-from regard.run.arguments import ONLY, check_request
 from regard.run.plan import Plan
-from regard.tasks import TASKS
 from regard.trainer.loop import Progress
 
 TALE = "Brian is a frog.\nBrian is yellow.\nGreg is a frog.\n"
@@ -95,25 +93,6 @@ def test_options_of_a_training_are_checked_before_any_text_is_read(words, said, 
     """The files are not even there."""
     err = refused("train", "translate", tmp_path / "a.en", tmp_path / "a.fr", "--to", tmp_path / "m", *words)
     assert said in err and list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_a_setting_of_another_family_is_refused_and_one_of_its_own_is_not(task):
-    files = {name: "x" for name in ("source", "target") if task == "translate"}
-    files = files or {"stories" if task == "answer" else "text": "x"}
-    for name, families in ONLY.items():
-        section, _, key = name.rpartition(".")
-        usual = regard.config.RunConfig()
-        for part in name.split("."):
-            usual = getattr(usual, part)
-        value = {"model.tying": "layer-wise", "train.hidden": 0.3, "train.empty": 0.3, "train.agreement": 1.0}.get(name)
-        value = value or (not usual if isinstance(usual, bool) else "xx" if name.endswith("language") else 400)
-        settings = {section: {key: value}} if section else {key: value}
-        if task in families:
-            check_request(task, settings, files)
-        else:
-            with pytest.raises(regard.ConfigError, match=f"{name}.* changes nothing for a model to {task}"):
-                check_request(task, settings, files)
 
 
 def test_arguments_of_the_library_that_are_none_are_told_with_what_was_meant(pairs, tmp_path):
