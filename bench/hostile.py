@@ -6,6 +6,9 @@ hang or swell?
   its own; if the file belongs to the run, the training goes on too. Claim: an error of ours that names a file, or
   something that works (by a fall-back, or because nothing that counts was changed); never a crash, more than 5 s, or
   64 MB above doing the same with the intact folder.
+- crafted: as mutations, but each file is whole and consistent and one thing in it is meant to hurt (sizes, headers,
+  tokenizers that swell, copies for the fast engine, special files, links out of the folder), over all families. Claim:
+  no crash, nothing over 5 s, at most 200 MB above the intact folder, and nothing written outside it.
 - corpora: files of text that are damaged in every way we could think of, trained on and looked over by the doctor.
 """
 
@@ -25,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from crafted import craft as craft_folder
 from families import Family, ask, import_all, small_families
 from malformed import malform
 from measure import arguments, report
@@ -36,6 +40,7 @@ from regard.text.corpus import PairFiles
 from regard.text.doctor import check_pairs, check_text
 
 SECONDS, MORE_KB = 5, 64 * 1024
+CRAFTED_KB = 200 * 1024
 CORPUS_SECONDS, CORPUS_MORE_KB = 20, 512 * 1024  # a large text takes more than a small one
 FINE, REFUSED, UNNAMED, WRONG = 0, 3, 4, 5
 NAMES = {FINE: "works", REFUSED: "refused", UNNAMED: "refused, but no file is named"}
@@ -45,8 +50,9 @@ OF_RUNS = 0.1  # share of the mutations that are of a run's files
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--parts", default="mutations,corpora")
+    parser.add_argument("--parts", default="mutations,crafted,corpora")
     parser.add_argument("--mutations", type=int, default=10_000)
+    parser.add_argument("--crafted", type=int, default=3_000)
     parser.add_argument("--corpora", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -75,6 +81,28 @@ def mutations(given: Any, place: Path, families: dict[str, Family], usual: dict[
         if number % 1000 == 999:
             print(number + 1, dict(tally.outcomes), flush=True)
     return tally.told()
+
+
+def crafted(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
+    tally, chance, outside = Tally(SECONDS, CRAFTED_KB), random.Random(given.seed), 0
+    home = place / "home"
+    home.mkdir()
+    (home / "mine").write_text("mine")
+    os.environ |= {"HOME": str(home), "REGARD_CACHE": str(place / "cache")}
+    for _ in range(given.crafted):
+        task = chance.choice(list(families))
+        trial = copied(place / task, place / "trial")
+        what = craft_folder(trial, chance)
+        if (trial / ABOUT).is_file():  # a pipe would be waited for
+            reseal(trial)
+        tally.add(f"{task}: {what}", *run_apart(use(families[task], trial, "model")), usual[task, "model"])
+        if [path.name for path in home.iterdir()] != ["mine"] or (home / "mine").read_text() != "mine":
+            outside += 1
+            tally.worst.append({"what": f"{task}: {what}", "outcome": "wrote outside"})
+            shutil.rmtree(home)
+            home.mkdir()
+            (home / "mine").write_text("mine")
+    return tally.told() | {"wrote outside": outside}
 
 
 def corpora(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
@@ -219,7 +247,7 @@ def craft(chance: random.Random) -> bytes:
     ])  # fmt: skip
 
 
-PARTS = {"mutations": mutations, "corpora": corpora}
+PARTS = {"mutations": mutations, "crafted": crafted, "corpora": corpora}
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,7 +1,6 @@
 """A trained model is a folder in Hugging Face layout, checked when it is read. How it is written is in `install.py`."""
 
 import hashlib
-import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FolderError
-from regard.files import MARK, hash_file, open_regular, read_regular
+from regard.files import MARK, hash_file, open_regular, parse_json, read_regular
 from regard.install import ABOUT, CARD, MOST_JSON_BYTES, SEAL, WEIGHTS, Content, place_of, seal_of, write_model
 from regard.interop import foreign
 
@@ -75,8 +74,8 @@ class ModelFolder:
     def json(self, name: str) -> dict[str, Any]:
         """The object in a JSON file of the folder."""
         try:
-            content = json.loads(self.read(name))
-        except (ValueError, RecursionError) as problem:
+            content = parse_json(self.read(name))
+        except ValueError as problem:
             raise FolderError(f"{self.path / name} is not a JSON file we can read: {problem}") from None
         if not isinstance(content, dict):
             raise FolderError(f"{self.path / name} is not a JSON object; it was changed or damaged")
@@ -84,7 +83,7 @@ class ModelFolder:
 
     def has(self, name: str) -> bool:
         """Whether the model has such a file; one that somebody put there, or an older model left, is none of it."""
-        return name in self._hashes if SEAL in self.about else (self.path / name).is_file()
+        return name in self._hashes if SEAL in self.about else (self.path / name).exists()
 
     def read(self, name: str, most: int = MOST_JSON_BYTES) -> bytes:
         """The bytes of a file that must be there, of at most so many."""
@@ -151,7 +150,7 @@ class ModelFolder:
         return {}
 
     def _foreign_weights(self) -> list[Path]:
-        if not (self.path / foreign.INDEX).is_file():
+        if not (self.path / foreign.INDEX).exists():
             return [self.file(WEIGHTS)]
         names = self.json(foreign.INDEX).get("weight_map")
         if not isinstance(names, dict) or not all(isinstance(n, str) and Path(n).name == n for n in names.values()):

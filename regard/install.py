@@ -39,7 +39,7 @@ NEW, READY = ".new", ".ready"
 WEIGHTS, ABOUT, CARD = "model.safetensors", "regard.json", "README.md"
 CARD_HEAD = b"---\nlibrary_name: regard\n"
 SEAL = "files_sha256"  # in regard.json: the hash of each file of the model
-MOST_JSON_BYTES = 64 * 2**20  # a larger file is not one of ours
+MOST_JSON_BYTES = 4 * 2**20  # a larger file is not one of ours
 
 
 def write_model(folder: Path, about: dict[str, Any], contents: dict[str, Content]) -> None:

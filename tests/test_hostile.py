@@ -17,8 +17,9 @@ from regard.files import hash_file
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
 
+from crafted import KINDS
 from families import Family, ask, import_all, small_families
-from hostile import FINE, MORE_KB, NAMES, STEPS, copied, mutate, reseal, run_apart, study, use
+from hostile import CRAFTED_KB, FINE, MORE_KB, NAMES, STEPS, copied, mutate, reseal, run_apart, study, use
 from malformed import malform
 
 TASKS = ["translate", "write", "fill", "answer"]
@@ -47,6 +48,29 @@ def test_mutations_are_refused_or_survived(task, part, runs, tmp_path):
         code, _, memory = run_apart(use(family, trial, part))  # a hang is ended by an alarm
         assert code in NAMES, what
         assert memory < most, what
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("task", TASKS)
+def test_crafted_folders_are_refused_or_survived_and_nothing_outside_is_touched(
+    task, kind, runs, tmp_path, monkeypatch
+):
+    family, intact = runs[task]
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "mine").write_text("mine")
+    monkeypatch.setenv("HOME", str(home))
+    most = run_apart(use(family, copied(intact, tmp_path / "m"), "model"))[2] + CRAFTED_KB
+    chance = random.Random(f"{task} {kind.__name__}")
+    for _ in range(3):
+        trial = copied(intact, tmp_path / "m")
+        what = kind(trial, chance)
+        if (trial / "regard.json").is_file():  # a pipe would be waited for
+            reseal(trial)
+        code, _, memory = run_apart(use(family, trial, "model"))  # a hang is ended by an alarm
+        assert code in NAMES, what
+        assert memory < most, what
+        assert [path.name for path in home.iterdir()] == ["mine"] and (home / "mine").read_text() == "mine", what
 
 
 @pytest.mark.parametrize("task", TASKS)

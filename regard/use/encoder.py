@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.engine.layout import group
 from regard.errors import FolderError
+from regard.files import parse_json, read_regular
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 from regard.use.trained import Running, Trained, adopt_network, read_network, read_shape, refuse_fast
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from regard.look.seen import Seen
 
 TOKENS_PER_BATCH = 4096
+MOST_BYTES = 2**20  # of a file of settings
 KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
 
 
@@ -94,26 +95,41 @@ class Encoder(Trained):
 def _sentence_settings(folder: Path, model: Any) -> dict[str, Any]:
     """What the files of a sentence encoder tell: pooling, whether vectors are normed, most tokens."""
     modules = _read(folder / "modules.json") or []
+    if not isinstance(modules, list) or not all(
+        isinstance(module, dict) and Path(str(module.get("path", ""))).name == module.get("path", "")
+        for module in modules
+    ):
+        raise FolderError(f"{folder}: modules.json is not a list of modules, each in a folder of this one")
     kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
     if unknown := [kind for kind in kinds if kind not in KNOWN_MODULES]:
         raise FolderError(f"{folder}: modules.json has a module {unknown[0]}, which is not supported")
     pooling = "mean"
     for module, kind in zip(modules, kinds, strict=True):
         if kind == "Pooling":
-            told = _read(folder / str(module["path"]) / "config.json") or {}
+            told = _read_settings(folder / str(module.get("path", "")) / "config.json")
             modes = [name for name, value in told.items() if name.startswith("pooling_mode_") and value is True]
             if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
                 raise FolderError(f"{folder}: pooling by {', '.join(modes) or 'nothing'} is not supported")
             pooling = "cls" if "cls" in modes[0] else "mean"
-    told = _read(folder / "sentence_bert_config.json") or {}
-    longest = min(int(told.get("max_seq_length") or 10**9), int(model.config.max_positions))
+    told = _read_settings(folder / "sentence_bert_config.json")
+    longest = told.get("max_seq_length") or 10**9
+    if type(longest) is not int or longest < 1:
+        raise FolderError(f"{folder}: sentence_bert_config.json has max_seq_length={longest!r:.40}, which is no length")
+    longest = min(longest, int(model.config.max_positions))
     return {"pooling": pooling, "is_normed": "Normalize" in kinds, "longest": longest}
 
 
+def _read_settings(path: Path) -> dict[str, Any]:
+    found = _read(path) or {}
+    if not isinstance(found, dict):
+        raise FolderError(f"{path} is not a JSON object; it was changed or damaged")
+    return found
+
+
 def _read(path: Path) -> Any:
-    if not path.is_file():
+    if not path.exists():
         return None
     try:
-        return json.loads(path.read_bytes())
-    except ValueError as problem:
+        return parse_json(read_regular(path, MOST_BYTES))
+    except (OSError, ValueError) as problem:
         raise FolderError(f"{path} is not a JSON file we can read: {problem}") from None

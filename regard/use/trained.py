@@ -232,7 +232,7 @@ def generation_of(folder: ModelFolder, tokenizer: Any) -> Generation:
     side: dict[str, Any] = config["decoder"] if isinstance(config.get("decoder"), dict) else {}
     size = config.get("vocab_size", side.get("vocab_size"))
     size = size if isinstance(size, int) else sys.maxsize
-    if (folder.path / GENERATION).is_file():
+    if (folder.path / GENERATION).exists():
         found = read_generation(folder.json(GENERATION), GENERATION, size, is_translator=is_translator)
     else:  # config.json has the same keys; what it leaves out, its decoder may have
         told = side | {name: value for name, value in config.items() if value is not None}
