@@ -64,7 +64,7 @@ class FastTranslator:
 
     def __init__(self, path: Path, pieces: list[str], ends: Sequence[int], precision: str, places: int) -> None:
         """pieces: the vocabulary, by id; ends: any of them closes a text; places: how many positions it knows."""
-        self._path, self._pieces, self._ends, self._precision = path, pieces, list(ends), precision
+        self._path, self.pieces, self._ends, self._precision = path, pieces, list(ends), precision
         self._ids = {piece: number for number, piece in enumerate(pieces)}
         self._places = places
         self.layouts: Layouts = {"bulk": Layout(), "single": Layout()}
@@ -148,14 +148,14 @@ class FastTranslator:
         """The fastest layouts for this model on this machine, by trial."""
 
         def try_rows(rows: int) -> Callable[[Layout], None]:
-            sources = [[(7 * row + place) % (len(self._pieces) - 1) for place in range(TRIAL_LENGTH)]
+            sources = [[(7 * row + place) % (len(self.pieces) - 1) for place in range(TRIAL_LENGTH)]
                        for row in range(rows)]  # fmt: skip
 
             def work(layout: Layout) -> None:
                 parts = [sources[start :: layout.workers] for start in range(layout.workers)]
                 asked = [
                     self._open(layout).translate_batch(
-                        [[self._pieces[i] for i in row] for row in part], asynchronous=True, beam_size=1,
+                        [[self.pieces[i] for i in row] for row in part], asynchronous=True, beam_size=1,
                         min_decoding_length=TRIAL_LENGTH, max_decoding_length=TRIAL_LENGTH,
                     )
                     for part in parts if part
@@ -180,9 +180,9 @@ class FastTranslator:
         layout = self.layouts["single"] if len(sources) == 1 else self.layouts["bulk"]
         if layout.threads == self.layouts["bulk"].threads:
             layout = self.layouts["bulk"]  # one of its workers does as well, and the weights are held once
-        prefix = [[self._pieces[i] for i in prefixes[row]] for row in rows] if prefixes else None
+        prefix = [[self.pieces[i] for i in prefixes[row]] for row in rows] if prefixes else None
         return self._open(layout).translate_batch(
-            [[self._pieces[i] for i in sources[row]] for row in rows],
+            [[self.pieces[i] for i in sources[row]] for row in rows],
             prefix,
             asynchronous=len(sources) > 1,  # one alone is waited for here: that is a little sooner
             beam_size=search.beams,
@@ -196,6 +196,10 @@ class FastTranslator:
             use_vmap=search.is_fast,
             **AS_OURS,
         )
+
+    def opened(self) -> Any:
+        """The engine of CTranslate2 itself."""
+        return self._open(self.layouts["single"])
 
     def _open(self, layout: Layout) -> Any:
         if (_Here.forks, layout) not in self._opened:
@@ -227,7 +231,7 @@ class FastWriter:
 
     def __init__(self, path: Path, pieces: list[str], ends: Sequence[int], precision: str, room: int) -> None:
         """ends: any of them closes a text; room: how many tokens it sees at a time."""
-        self._path, self._pieces, self._ends, self._precision, self._room = path, pieces, list(ends), precision, room
+        self._path, self.pieces, self._ends, self._precision, self._room = path, pieces, list(ends), precision, room
         self.layouts: Layouts = {"single": Layout()}
         self._careful: dict[tuple[int, Layout], Any] = {}  # the one that draws nothing, and so can be used again
 
@@ -257,9 +261,13 @@ class FastWriter:
         length = min(TRIAL_LENGTH, self._room)
 
         def work(layout: Layout) -> None:
-            engines[layout].generate_batch([[self._pieces[self._ends[0]]]], min_length=length, max_length=length)
+            engines[layout].generate_batch([[self.pieces[self._ends[0]]]], min_length=length, max_length=length)
 
         return {"single": fastest(singles, work) if len(singles) > 1 else singles[0]}
+
+    def opened(self) -> Any:
+        """The engine of CTranslate2 itself."""
+        return self._begin([self._ends[0]], Sampling(temperature=0), 0)[0]
 
     def _begin(self, text: list[int], sampling: Sampling, seed: int) -> tuple[Any, Iterator[Any]]:
         """An engine, and what it writes after the text.
@@ -281,7 +289,7 @@ class FastWriter:
     def _go_on(self, engine: Any, text: list[int], sampling: Sampling) -> Iterator[Any]:
         left = self._room + 1 - len(text)  # the last is said, and not looked at any more
         found: Iterator[Any] = engine.generate_tokens(
-            [self._pieces[i] for i in text], max_length=left, end_token=self._ends, **_options(sampling)
+            [self.pieces[i] for i in text], max_length=left, end_token=self._ends, **_options(sampling)
         )
         return found
 

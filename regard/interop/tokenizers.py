@@ -118,7 +118,7 @@ def _read_theirs(folder: Path, config: Mapping[str, Any]) -> Tokenizer | Sentenc
         return SentencePieces(folder)
     else:
         read = _from_vocabulary(folder, kind, told)
-    return _with_roles(read, told)
+    return _with_roles(read, told, is_made=kind == "GPT2Tokenizer" and not (folder / FILE).is_file())
 
 
 def _kind(config: Mapping[str, Any], told: Mapping[str, Any]) -> str:
@@ -261,8 +261,10 @@ def _state(part: Any) -> Any:
     return {name: value for name, value in found.items() if name != "trim_offsets"} if found else None
 
 
-def _with_roles(pieces: Pieces, told: dict[str, Any]) -> Tokenizer:
-    """The same with its special tokens known, and opened and closed as tokenizer_config.json asks."""
+def _with_roles(pieces: Pieces, told: dict[str, Any], is_made: bool) -> Tokenizer:
+    """The same with its special tokens known. is_made: it was made of a vocabulary by a class that puts no marks around
+    a text but those that tokenizer_config.json asks for; a tokenizer.json says itself which.
+    """
     listed = [*(told["additional_special_tokens"] or []), *_extra(told["extra_special_tokens"])]
     for token in [*(told[role] for role in ROLES), *map(_name, listed)]:
         if token is not None and pieces.token_to_id(token) is not None:  # another would have an id beyond the table
@@ -271,7 +273,7 @@ def _with_roles(pieces: Pieces, told: dict[str, Any]) -> Tokenizer:
     for number, token in told["added_tokens_decoder"].items():
         if pieces.token_to_id(str(_name(token))) != int(number):
             raise FolderError(f"{CONFIG} adds a token {_name(token)!r:.60} with the id {number}, and {FILE} has not")
-    if told["add_bos_token"] is not None or told["add_eos_token"] is not None:
+    if is_made and (told["add_bos_token"] is not None or told["add_eos_token"] is not None):
         pieces.post_processor = _marked(pieces, told)
     roles = {ours: pieces.token_to_id(told[name]) for name, ours in OURS.items() if told[name] is not None}
     return Tokenizer(

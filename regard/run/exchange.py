@@ -1,9 +1,10 @@
-"""Models come in from Hugging Face's folders and go out to other people's programs; what goes out is tried first."""
+"""Models come in from Hugging Face's folders and go out to other people's programs; both are tried first."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ from regard import __version__
 from regard.config import resolve
 from regard.errors import ConfigError, FolderError
 from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
-from regard.generate.settings import Search
 from regard.interop.weights import copy_weights, list_weights
+from regard.run.compare import compare_engines, compare_with_transformers
 from regard.tasks.card import import_card
 from regard.tasks.lineage import read_licence
 from regard.tasks.task import encode_json, weights_file
@@ -21,9 +22,7 @@ from regard.use.copy import Copy
 
 BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
 FROM_HUB = ("*.json", "*.txt", "*.spm", "*.safetensors", "*/config.json")  # nothing that could hold a pickle
-SAMPLES = ("a", "A man is here.", "one two three four five six seven")
 CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM"}
-TOLERANCE = 1e-4  # between logits here and there
 
 
 def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     part: encoder, generation-encoder or decoder, to take a plain BERT over as one.
     """
     from regard.model.size import count_parameters
-    from regard.run import load
+    from regard.run import ALONE, load
 
     refuse_existing(to, "import")
     folder = ModelFolder(Path(source) if Path(source).exists() else _download(source))
@@ -61,8 +60,15 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     }
     contents |= opened.tokenizer.files()
     contents |= {name: (folder.path / name).read_bytes() for name in BESIDE if (folder.path / name).is_file()}
-    write_model(to, about, contents)
-    load(to)  # with the fast engine's copy, where there is one
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
+        new = Path(place) / "new"
+        write_model(new, about, contents)
+        slow = load(new, **({} if about["task"] in ALONE or about["task"] == "fill" else {"engine": "torch"}))
+        compare_with_transformers(new, slow)
+        if about["task"] not in ALONE and about["task"] != "fill":
+            compare_engines(load(new), slow)
+        new.rename(to)  # only what was tried and found right
     return about
 
 
@@ -107,40 +113,14 @@ def _to_huggingface(folder: ModelFolder, to: Path) -> str:
     if str(folder.config.get("model_type", "")).startswith("regard-"):
         raise ConfigError(f"{folder.folder} has a shape that no class of transformers has; it only opens here")
     folder.copy_to(to)
-    try:
-        import torch
-        import transformers
-    except ImportError:
-        raise ConfigError(
-            "an export is tried out in transformers, which is not installed: pip install transformers"
-        ) from None
+    if find_spec("transformers") is None:
+        raise ConfigError("an export is tried out in transformers, which is not installed: pip install transformers")
     from regard.run import load
 
-    ours = load(to, engine="torch")
-    theirs = getattr(transformers, CLASSES[task]).from_pretrained(to).eval()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(to)
-    worst = 0.0
-    with torch.inference_mode():
-        for text in SAMPLES:
-            ids = ours.tokenizer.encode(text)
-            if tokenizer(text)["input_ids"] != ids:
-                raise FolderError(
-                    f"{text!r} has other tokens in transformers; the export is not right, nothing was written"
-                )
-            row = torch.tensor([ids])
-            if task == "translate":
-                mine = ours.model.logits(ours.model(row, row))
-                other = theirs(input_ids=row, decoder_input_ids=row).logits
-                mine, other = mine[..., :-1], other[..., :-1]  # nobody ever says padding
-            else:
-                mine, other = ours.model.logits(ours.model(row)), theirs(input_ids=row).logits
-            worst = max(worst, float((mine - other).abs().max()))
-    return _refuse_apart(worst, "transformers")
+    return compare_with_transformers(to, load(to, engine="torch")) or ""
 
 
 def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
-    import ctranslate2
-
     from regard.run import load
 
     opened = load(folder.folder, engine="ctranslate2")
@@ -153,32 +133,7 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
         if (folder.path / name).is_file():
             shutil.copyfile(folder.path / name, to / name)
     assert (to / FAST_WEIGHTS).is_file()
-    slow = load(folder.folder, engine="torch")
-    pieces = opened.tokenizer.pieces
-    if folder.about["task"] == "translate":
-        engine = ctranslate2.Translator(str(to))
-        rows = [opened.tokenizer.encode(text) for text in SAMPLES]
-        found = engine.translate_batch([[pieces[i] for i in row] for row in rows], beam_size=1, max_decoding_length=30)
-        said = slow.run(rows, [30] * len(rows), Search())
-        ids = [[pieces.index(piece) for piece in result.hypotheses[0]] for result in found]
-        same = [row == best[0].ids for row, best in zip(ids, said, strict=True)]
-    else:
-        engine = ctranslate2.Generator(str(to))
-        same = []
-        for text in SAMPLES:
-            start = [opened.tokenizer.begin_id, *opened.tokenizer.encode_part(text)]
-            result = engine.generate_batch([[pieces[i] for i in start]], max_length=10, include_prompt_in_result=False)
-            same.append(opened.tokenizer.decode(result[0].sequences_ids[0]) == slow(text, tokens=10, temperature=0))
-    if not all(same):
-        raise FolderError(f"ctranslate2 says something else than torch on {same.count(False)} of {len(same)} samples; "
-                          f"the export is not right, nothing was written")  # fmt: skip
-    return f"ctranslate2 says the same as torch on {len(same)} samples"
-
-
-def _refuse_apart(worst: float, where: str) -> str:
-    if not worst <= TOLERANCE:
-        raise FolderError(f"logits in {where} differ by {worst:.2g}; the export is not right, nothing was written")
-    return f"logits in {where} differ by at most {worst:.1g} on {len(SAMPLES)} samples"
+    return compare_engines(opened, load(folder.folder, engine="torch")) or ""
 
 
 def _download(name: str) -> Path:

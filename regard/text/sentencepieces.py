@@ -38,6 +38,7 @@ class SentencePieces:
         self.vocab_size = 1 + max(self._ids.values(), default=-1)
         self.end_id, self.unknown_id, self.pad_id = (self._find(name) for name in ("</s>", "<unk>", "<pad>"))
         self.special_ids = frozenset({self.end_id, self.unknown_id, self.pad_id})
+        self.refuses_padding = False  # no text has it: names of special pieces in a text are text
 
     @cached_property
     def pieces(self) -> list[str]:

@@ -39,10 +39,11 @@ class Tokenizer:
         """roles: the ids that begin, end and fill a text, where they are known. splits_special: names of special pieces
         in a text are text. cleans: decoded text has no spaces before signs.
         """
+        self.refuses_padding = False  # whether a text in which padding is found is refused
         pieces.encode_special_tokens = splits_special
         pieces.no_padding()
         pieces.no_truncation()
-        self._pieces, self.roles, self._splits_special, self._cleans = pieces, dict(roles or {}), splits_special, cleans
+        self._pieces, self.roles, self.splits_special, self._cleans = pieces, dict(roles or {}), splits_special, cleans
         self.vocab_size: int = 1 + max(pieces.get_vocab().values(), default=-1)  # ids may have gaps
         self._shown = _Shown(self._show)
 
@@ -129,8 +130,9 @@ class Tokenizer:
         """The ids of each text, each closed as a text of its family is; if they are parts of a text, not closed."""
         try:
             if len(texts) == 1:  # threads would cost more than the work
-                return [self._pieces.encode(texts[0], add_special_tokens=not is_part).ids]
-            found = self._pieces.encode_batch_fast(list(texts), add_special_tokens=not is_part)
+                found = [self._pieces.encode(texts[0], add_special_tokens=not is_part)]
+            else:
+                found = self._pieces.encode_batch_fast(list(texts), add_special_tokens=not is_part)
         except (UnicodeEncodeError, TypeError):
             bad = next(text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text))
             raise ConfigError(
@@ -140,7 +142,14 @@ class Tokenizer:
             if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
                 raise
             raise FolderError(f"{FILE} cannot split this text: {problem!s:.200}") from None
-        return [encoding.ids for encoding in found]
+        return self._without_padding([encoding.ids for encoding in found])
+
+    def _without_padding(self, rows: list[list[int]]) -> list[list[int]]:
+        """The same, where padding must not be among them: a network would not look at it."""
+        if self.refuses_padding and "pad" in self.roles and any(self.roles["pad"] in ids for ids in rows):
+            name = self.pieces[self.roles["pad"]]
+            raise ConfigError(f"a text has {name!r} in it, which this tokenizer takes for padding; take it out")
+        return rows
 
     def encode_part(self, text: str) -> list[int]:
         """The ids of a part of a text, not closed. Running text cut after a line end has the same ids as uncut."""

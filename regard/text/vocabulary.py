@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as Pieces
 
 from regard.text.tokenizer import Tokenizer
@@ -102,6 +102,8 @@ def learn_masked(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     pieces.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(WORD), "isolated"), _bytes()])
     pieces.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
     pieces.train_from_iterator(_broken_up(texts), _merges(vocab_size, list(BERT)))
+    # Spaces around a gap belong to it, as `Filler.encode` has it: each part of a text gets its own first space.
+    pieces.add_special_tokens([AddedToken("[MASK]", lstrip=True, rstrip=True, normalized=False)])
     return _between_marks(pieces)
 
 

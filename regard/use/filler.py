@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, FolderError
 from regard.folder import ModelFolder
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
@@ -52,7 +52,11 @@ class Filler(Trained):
         def build(config: ModelConfig, tokenizer: Tokenizer) -> MaskedLM:
             return MaskedLM(config, tokenizer.pad_id)
 
-        return cls(folder, lambda tokenizer: read_network(folder, tokenizer, layout, build), running).read_now()
+        opened = cls(folder, lambda tokenizer: read_network(folder, tokenizer, layout, build), running)
+        if "foreign" in folder.about and opened.tokenizer.splits_special:
+            raise FolderError(f"{folder.folder}: tokenizer_config.json has split_special_tokens=True, so that {MASK} "
+                              f"is text and no gap; take it out")  # fmt: skip
+        return opened.read_now()
 
     def __call__(self, text: str) -> str:
         """The text with each [MASK] replaced by the likeliest piece; all gaps are guessed at once."""
@@ -82,16 +86,22 @@ class Filler(Trained):
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text in which [MASK] is a gap."""
-        start, end = self.tokenizer.encode("")
-        parts = self.tokenizer.encode_all([part.strip() for part in text.split(MASK)], is_part=True)
-        ids = [start, *parts[0]]
-        for part in parts[1:]:
-            ids += [self.tokenizer.mask_id, *part]
-        ids.append(end)
+        ids = self.tokenizer.encode(text) if "foreign" in self.about else self._encode_parts(text)
         longest = self.model.config.max_positions
         if len(ids) > longest:
             raise ConfigError(f"the text has {len(ids)} tokens, and the model reads at most {longest}; shorten it")
         return ids
+
+    def _encode_parts(self, text: str) -> list[int]:
+        """As one of ours was trained: a gap has no spaces around it, and all other names in a text are text."""
+        start, end = self.tokenizer.encode("")
+        first, *others = text.split(MASK)
+        parts = [first.rstrip() if others else first, *(part.strip() for part in others[:-1])]
+        parts += [part.lstrip() for part in others[-1:]]
+        ids = [start]
+        for number, part in enumerate(self.tokenizer.encode_all(parts, is_part=True)):
+            ids += part if number == 0 else [self.tokenizer.mask_id, *part]
+        return [*ids, end]
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
         """Share of hidden tokens guessed right over all lines of the files; the same tokens are hidden every time."""

@@ -79,6 +79,7 @@ class Trained(Movable):
         is_theirs = "foreign" in folder.about
         self.tokenizer: Any = read_tokenizer(folder.path, folder.config if is_theirs else None)
         self.generation = generation_of(folder, self.tokenizer)
+        self.tokenizer.refuses_padding = is_theirs and folder.about.get("task") != "write"
         self._folder, self._read, self._running = folder, read, running
         self.dropped: list[
             str

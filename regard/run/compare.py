@@ -1,0 +1,138 @@
+"""Runs a model in another program and here, on ids over its whole table, and refuses it where the numbers differ.
+
+What is compared is not likely text: every row of the table is an answer that is looked at, and rows from all over it
+are read, the special ones and the last ones among them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import FolderError, RegardError
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TEXTS = (
+    "A man is here.", " two  spaces ", "naïve Cafe\u0301, ÀÉ", "漢字 and 😀", "tab\tand\nline", "isn't, won't! 3.14",
+    "A</s>B <s> <|endoftext|>", "\u200bzero\u00a0nbsp", "def f(x):\n    return x", "",
+)  # fmt: skip
+READ, LENGTH = 240, 6  # ids that are read, and how many of them in a row
+TOLERANCE = 1e-3  # of the largest number there; engines add up in another order
+NEVER = -1e8  # below this a logit only says that a token is not generated
+CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM",
+           "encode": "AutoModel"}  # fmt: skip
+
+
+def compare_with_transformers(folder: Path, ours: Any) -> str | None:
+    """How far numbers here and there are apart, in words; None where transformers is not installed or has no class."""
+    task = str(ours.about["task"])
+    if find_spec("transformers") is None or task not in CLASSES or ours.about.get("part"):
+        return None
+    import torch
+    import transformers
+
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")
+        kind = getattr(transformers, str(ours.about.get("foreign")), None) or getattr(transformers, CLASSES[task])
+        theirs = kind.from_pretrained(folder, dtype=torch.float32).eval()
+        _compare_texts(folder, ours, transformers)
+        rows = _rows(ours)
+        if task == "translate":
+            mine = ours.model.logits(ours.model(rows, rows.flip(0)))  # (B, T, V)
+            other = theirs(input_ids=rows, decoder_input_ids=rows.flip(0)).logits
+        else:
+            mine, found = ours.model(rows), theirs(input_ids=rows)
+            mine = mine if task == "encode" else ours.model.logits(mine)
+            other = next(
+                one for one in (found.get("logits"), found.get("prediction_logits"), found[0]) if one is not None
+            )
+    return _refuse_apart(_apart(mine, other), "transformers", _tolerance(ours))
+
+
+def compare_engines(fast: Any, slow: Any) -> str | None:
+    """How far the logits of the fast engine and of torch are apart, in words; None where torch runs both."""
+    if fast.engine == slow.engine:
+        return None
+    import torch
+
+    rows = _rows(slow).tolist()
+    engine, pieces = fast._fast.opened(), fast._fast.pieces
+    named = [[pieces[number] for number in row] for row in rows]
+    with torch.inference_mode():
+        if fast.about["task"] == "write":
+            other = torch.from_numpy(_array(engine.forward_batch(named)))  # (B, T, V)
+            mine = slow.model.logits(slow.model(torch.tensor(rows)))
+            return _refuse_apart(_apart(mine, other, slow.generation.never), "ctranslate2", TOLERANCE)
+        found = engine.translate_batch(named, beam_size=1, max_decoding_length=1, min_decoding_length=0,
+                                       return_logits_vocab=True, end_token=list(slow.generation.ends))  # fmt: skip
+        other = torch.stack([torch.from_numpy(_array(one.logits[0][0])) for one in found])  # (B, V or V - 1)
+        start = torch.full((len(rows), 1), slow.model.start_id)  # (B, 1)
+        mine = slow.model.logits(slow.model(torch.tensor(rows), start))[:, 0, : other.shape[-1]]
+        worst = _apart(mine, other, slow.generation.never)
+        scored = engine.score_batch(named, named[::-1])
+        target = torch.tensor([[slow.model.start_id, *row] for row in rows[::-1]])  # (B, 1 + T)
+        chances = slow.model.logits(slow.model(torch.tensor(rows), target[:, :-1])).log_softmax(-1)  # (B, T, V)
+        mine = chances.gather(-1, target[:, 1:, None])[..., 0]  # (B, T)
+        other = torch.tensor([one.log_probs[:LENGTH] for one in scored])
+        return _refuse_apart(max(worst, _apart(mine, other)), "ctranslate2", TOLERANCE)
+
+
+def _rows(ours: Any) -> Tensor:
+    """Ids from all over the table, the special and the last ones among them, (B, T); padding is not one."""
+    import torch
+
+    size = ours.model.config.vocab_size
+    drawn = torch.randperm(size, generator=torch.Generator().manual_seed(0)).tolist()
+    ids = dict.fromkeys([*sorted(ours.tokenizer.special_ids), *range(max(0, size - LENGTH), size), *drawn])
+    skipped = {ours.model.pad_id} if hasattr(ours.model, "pad_id") else set()
+    kept = [number for number in ids if number < size and number not in skipped][:READ]
+    kept = kept * LENGTH if len(kept) < LENGTH else kept
+    return torch.tensor(kept[: len(kept) // LENGTH * LENGTH]).view(-1, LENGTH)
+
+
+def _compare_texts(folder: Path, ours: Any, transformers: Any) -> None:
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    except Exception:
+        return  # a vocabulary that this class does not read
+    way = {"fill": "encode", "write": "read"}.get(ours.about["task"])
+    read = getattr(ours, way) if way else ours.tokenizer.encode
+    # In opus-mt's texts "</s>" is text here (it is a tag of HTML too), and an end there.
+    for text in TEXTS if isinstance(ours.tokenizer, Tokenizer) else [text for text in TEXTS if "</s>" not in text]:
+        try:
+            mine = read(text)
+        except RegardError:
+            continue
+        if mine != (tokenizer(text)["input_ids"] or mine):
+            raise FolderError(f"{text!r} has other tokens in transformers; the model would not be the same there")
+
+
+def _apart(mine: Tensor, other: Tensor, never: tuple[int, ...] = ()) -> float:
+    """The largest difference, as a share of the largest number; what is never generated aside."""
+    apart = (mine - other).abs().masked_fill((mine < NEVER) | (other < NEVER), 0.0)
+    return float(apart.max() / other.masked_fill(other < NEVER, 0.0).abs().max().clamp(min=1.0))
+
+
+def _tolerance(ours: Any) -> float:
+    """Positions that were stored in half precision are rounded there, and whole here."""
+    config = ours._folder.config
+    is_half = str(config.get("dtype", config.get("torch_dtype", "float32"))) in ("float16", "bfloat16")
+    return 0.1 if is_half and config.get("model_type") == "pegasus" else TOLERANCE
+
+
+def _array(found: Any) -> Any:
+    import numpy
+
+    return numpy.asarray(numpy.array(found))
+
+
+def _refuse_apart(worst: float, where: str, most: float) -> str:
+    if not worst <= most:
+        raise FolderError(f"numbers in {where} differ by {worst:.2g} of the largest; the model is not the same there "
+                          f"and here, and nothing was written")  # fmt: skip
+    return f"numbers in {where} differ by at most {worst:.1g} of the largest"
