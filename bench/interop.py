@@ -18,6 +18,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from strangers import draw_folder
 
 import regard
 from regard.errors import RegardError
+from regard.generate.settings import Sampling, Search
 from regard.run.exchange import bring_in
 
 NASTY = [
@@ -155,16 +157,14 @@ def has_rounded_waves(ours: Any) -> bool:
 
 
 def greedy_here(ours: Any, text: str) -> str:
-    if isinstance(ours, regard.Writer):
-        return ours(text, tokens=TOKENS, temperature=0)
+    if isinstance(ours, regard.Writer):  # ids: a text shows bytes that are no character as soon as they are there
+        return str(list(islice(ours._ids(text, Sampling(temperature=0), 0), TOKENS)))
     source = ours.tokenizer.encode(text)
     if not source or not text.strip():  # a blank line is not translated
         return ""
     limit = TOKENS - ours.generation.is_end_forced
     first = [] if ours.generation.first is None else [ours.generation.first]
     engine = ours._fast or ours.native
-    from regard.generate.settings import Search
-
     (best,) = dict(engine.begin([source], [limit], Search(), [first] if first else ())())[0]
     return ours.tokenizer.decode(best.ids)
 
@@ -188,10 +188,7 @@ def greedy_there(ours: Any, theirs: Any, tokenizer: Any, text: str) -> str:
     )
     said = found[len(ids) :] if isinstance(ours, regard.Writer) else found[1:]
     place = next((number for number, one in enumerate(said) if one in ours.generation.ends), len(said))
-    if not isinstance(ours, regard.Writer):
-        return str(ours.tokenizer.decode(said[:place]))
-    whole, before = ours.tokenizer.decode([*ids[-8:], *said[:place]]), ours.tokenizer.decode(ids[-8:])
-    return str(whole[len(before) :])
+    return str(said[:place] if isinstance(ours, regard.Writer) else ours.tokenizer.decode(said[:place]))
 
 
 def compare_imported(folder: Path, place: Path, ours: Any) -> str:
