@@ -63,8 +63,8 @@ def put_together(encoder: ModelFolder, decoder: ModelFolder) -> tuple[ModelConfi
     model = build_empty(lambda: EncoderAndDecoder(config, tokenizer.pad_id))
     found: dict[str, Tensor] = {}
     for side, folder in folders.items():
-        part = getattr(model, side)
-        read = read_for(folder, list_for(folder, shapes[side]), part)
+        part: nn.Module = getattr(model, side)
+        read = read_for(folder, list_for(folder, shapes[side]), shapes_of(part))
         mine = encoder_decoder.adopt_side(read, shapes_of(part), shapes[side].kind)
         found |= {f"{side}.{name}": torch.from_numpy(array).float() for name, array in mine.items()}
     return config, tokenizer, found
