@@ -9,6 +9,9 @@
 - schema: the same by schemathesis, from the OpenAPI description
 - gone: clients that go away at random moments: nothing is left waiting
 - stop: SIGTERM under load: every accepted request is answered, exit 0
+- slow, costly, markup: half heads, trickling bodies and answers that nobody reads; requests that cost most; hostile
+  HTML: a canary's 99th percentile over that of quiet times
+- parsers: milliseconds of each parser on hostile input of the largest size that is taken (goal 50)
 """
 
 import http.client
@@ -24,6 +27,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from attack import costly, markup, parsers, slow
 from clients import OneByOne, Server, by_clients, latencies
 from fuzz import CANARY, fuzz, schema
 from measure import arguments, machine
@@ -36,8 +40,10 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--model", type=Path, help="a translator from English; else the demo's is trained")
     parser.add_argument("--shape", choices=["tiny", "base"], default="tiny", help="base: of that size, hardly trained")
-    parser.add_argument("--parts", default="throughput,waiting,overload,fuzz,schema,gone,stop")
-    parser.add_argument("--seconds", type=float, default=20, help="of overload")
+    parser.add_argument(
+        "--parts", default="throughput,waiting,overload,fuzz,schema,gone,stop,slow,costly,markup,parsers"
+    )
+    parser.add_argument("--seconds", type=float, default=20, help="of overload, and of each attack")
     parser.add_argument("--requests", type=int, default=20_000, help="of fuzz")
     parser.add_argument("--gone", type=int, default=2000, help="clients that go away")
     given = parser.parse_args()
@@ -52,7 +58,13 @@ def main() -> None:
             results[name] = PARTS[part](given, model, lines)
             print(name, json.dumps(results[name], indent=2), flush=True)
             if given.json:
-                given.json.write_text(json.dumps(results | {"machine": machine()}, indent=2) + "\n")
+                given.json.write_text(json.dumps(results | {"machine": machine()} | when(), indent=2) + "\n")
+
+
+def when() -> dict[str, str]:
+    """The day, and the commit that was measured."""
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return {"date": time.strftime("%Y-%m-%d"), "commit": found.stdout.strip()}
 
 
 def demo(folder: Path) -> Path:
@@ -287,7 +299,7 @@ def stop(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
 
 PARTS = {
     "throughput": throughput, "waiting": waiting, "overload": overload, "fuzz": fuzz, "schema": schema, "gone": gone,
-    "stop": stop,
+    "stop": stop, "slow": slow, "costly": costly, "markup": markup, "parsers": parsers,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 import ctranslate2
 
+from regard.engine.kept import KeptFiles
 from regard.engine.layout import Layout, candidates, fastest, group
 from regard.errors import RunError
 from regard.generate.found import Finding, Hypothesis
@@ -232,6 +233,7 @@ class FastWriter:
     def __init__(self, path: Path, pieces: list[str], ends: Sequence[int], precision: str, room: int) -> None:
         """ends: any of them closes a text; room: how many tokens it sees at a time."""
         self._path, self.pieces, self._ends, self._precision, self._room = path, pieces, list(ends), precision, room
+        self._files = KeptFiles(path)
         self.layouts: Layouts = {"single": Layout()}
         self._careful: dict[tuple[int, Layout], Any] = {}  # the one that draws nothing, and so can be used again
 
@@ -295,8 +297,9 @@ class FastWriter:
 
     def _start(self, layout: Layout) -> Any:
         opened = ctranslate2.Generator(
-            str(self._path), "cpu", compute_type=self._precision, inter_threads=1, intra_threads=layout.threads
-        )
+            str(self._path), "cpu", compute_type=self._precision, inter_threads=1, intra_threads=layout.threads,
+            files=self._files.read(),
+        )  # fmt: skip
         _Here.opened.add(opened)
         return opened
 

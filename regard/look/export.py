@@ -22,7 +22,7 @@ from regard.look.why import agreement
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.look.seen import Seen
+    from regard.look.seen import Kind, Seen
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
 SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "said", "why", "page")
@@ -69,10 +69,19 @@ def describe(seen: Seen) -> dict[str, Any]:
 def to_json(seen: Seen) -> str:
     """Weights as nested lists: kinds[name].weights[layer][head][row][column]; rollout[row][column]."""
     told = describe(seen)
-    for name, kind in seen.kinds.items():
-        told["kinds"][name]["weights"] = _rounded(kind.weights.tolist())
+    for name in seen.kinds:
         told["kinds"][name]["rollout"] = _rounded(seen.facts[name]["rollout"].tolist())
-    return json.dumps(told, ensure_ascii=False) + "\n"
+    kinds = [
+        f'{json.dumps(name)}: {json.dumps(about, ensure_ascii=False)[:-1]}, "weights": {_listed(seen.kinds[name])}}}'
+        for name, about in told.pop("kinds").items()
+    ]
+    return f'{json.dumps(told, ensure_ascii=False)[:-1]}, "kinds": {{{", ".join(kinds)}}}}}\n'
+
+
+def _listed(kind: Kind) -> str:
+    """The weights, a head at a time: a whole look at once would keep every other thread waiting."""
+    layers = [", ".join(json.dumps(_rounded(head.tolist())) for head in layer) for layer in kind.weights]
+    return f"[{', '.join(f'[{heads}]' for heads in layers)}]"
 
 
 def to_html(seen: Seen) -> str:

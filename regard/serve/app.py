@@ -22,7 +22,7 @@ from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 
 from regard import __version__
-from regard.errors import RegardError
+from regard.errors import FolderError, RegardError
 from regard.serve.guard import Guard, error_response, log
 from regard.serve.libre import make_libre
 from regard.serve.limits import RequestError
@@ -37,7 +37,7 @@ LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 # FastAPI by itself tells of every request whomever OpenTelemetry is set up with, here or by the environment.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-LONG_QUEUE = 1024  # connections that may wait in the system until they are taken
+LONG_QUEUE = 4096  # connections that may wait in the system until they are taken
 SWITCH = 0.0005  # seconds that a lane's Python may go on while the loop waits to answer somebody; usually 0.005
 
 
@@ -87,6 +87,10 @@ def _tell_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestError)
     async def refused(request: Request, problem: RequestError) -> Response:
         return error_response(request, problem.status, str(problem), problem.retry_after)
+
+    @app.exception_handler(FolderError)
+    async def changed(request: Request, problem: FolderError) -> Response:
+        return error_response(request, 503, str(problem))
 
     @app.exception_handler(RegardError)
     async def wrong(request: Request, problem: RegardError) -> Response:

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.serve.limits import RequestError
+from regard.serve.limits import RequestError, check_shape
 from regard.serve.metrics import Metrics
 from regard.serve.served import Gallery
 
@@ -182,7 +182,8 @@ def _headers(name: str) -> list[tuple[bytes, bytes]]:
 
 def _key_in(body: bytes) -> str:
     """LibreTranslate's clients send their key as a field."""
-    with suppress(ValueError, AttributeError, RecursionError):
+    with suppress(ValueError, AttributeError, RecursionError, RequestError):
+        check_shape(body)
         return str(json.loads(body).get("api_key") or "")
     with suppress(ValueError):
         return parse_qs(body.decode("utf-8", "replace"), max_num_fields=1000).get("api_key", [""])[0]

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from regard.serve.describe import STRING, TEXTS, WHOLE, described
-from regard.serve.limits import RequestError
+from regard.serve.limits import RequestError, check_shape
 from regard.serve.markup import Passage, lift, put_back
 from regard.serve.served import Gallery, Served
 
@@ -25,6 +25,7 @@ async def read_body(request: Request) -> dict[str, Any]:
         if kind == "application/x-www-form-urlencoded":
             fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=1000, errors="strict")
             return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
+        check_shape(body)
         content = json.loads(body)
     except (ValueError, RecursionError) as problem:
         raise RequestError(400, f"the request cannot be read: {problem}") from None

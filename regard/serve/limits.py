@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from regard.errors import RegardError
+
+STRING_IN_JSON = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)  # one that does not end goes to the end
+SMALL_BODY, MOST_STRINGS, MOST_STRUCTURE = 2**16, 5000, 2**16
 
 
 class RequestError(RegardError):
@@ -61,3 +66,14 @@ class Limits:
         """Raises what is out of its bounds."""
         if not least <= value <= most:
             raise RequestError(422, f"{name} is {value}; it must be from {least} to {most}")
+
+
+def check_shape(body: bytes) -> None:
+    """Raises if a large body is not mostly text: a million little values take long to read, and nobody needs them."""
+    if len(body) <= SMALL_BODY:
+        return
+    strings = [len(found[0]) for found in islice(STRING_IN_JSON.finditer(body), MOST_STRINGS + 1)]
+    if len(strings) > MOST_STRINGS or len(body) - sum(strings) > MOST_STRUCTURE:
+        raise RequestError(
+            413, f"a request of {len(body)} bytes with more than {MOST_STRINGS} texts, or mostly no text"
+        )

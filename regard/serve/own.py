@@ -10,6 +10,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from regard.files import read_regular
+from regard.folder import ABOUT
 from regard.run.journal import FILM, METRICS, read_after
 from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
@@ -18,6 +20,7 @@ from regard.serve.served import Gallery, as_dict, aside
 from regard.text.stories import split_sentences
 from regard.use.translation import Translation
 
+MOST_ABOUT = 2**24  # bytes of a run's regard.json
 LETTERS_EACH = 400  # of a translation or a vector in an answer, about
 MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training that are told at a time
 
@@ -159,8 +162,12 @@ def optional(fields: dict[str, Any], name: str) -> str | None:
 
 def read_run(folder: Path, after: int) -> dict[str, Any]:
     """The newest events of a run's metrics, as far as they are whole."""
-    about = folder / "regard.json"
-    told = json.loads(about.read_bytes()) if about.is_file() else {}
+    try:
+        told = json.loads(read_regular(folder / ABOUT, MOST_ABOUT))
+    except FileNotFoundError:
+        told = {}
+    except (OSError, ValueError, RecursionError):
+        raise RequestError(503, f"{ABOUT} of this run cannot be read now") from None
     events = _entries_after(folder / "run" / METRICS, after)
     return {"events": events[-MOST_EVENTS:], "scores": told.get("scores", {}), "step": told.get("step")}
 

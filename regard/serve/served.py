@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, FolderError
 from regard.folder import ABOUT, RUN, ModelFolder
 from regard.look.cancel import cancelled_by
 from regard.run import load
@@ -37,6 +37,10 @@ class Served:
         lanes, self._quick = 2, self.opened
         if self.task == "translate" and self.opened.engine == "ctranslate2":
             self._quick = load(folder)  # with a worker of its own, which those of documents step back for
+            if self._quick.about != self.opened.about:
+                raise FolderError(f"{folder} was trained anew while it was opened; start the server again")
+            for one in (self.opened, self._quick):
+                one.aligner.reads([0])  # from now on, what others do to the folder changes no translation
             lanes = self._quick.share(1, PATIENCE_QUICK) + self.opened.share(patience=PATIENCE_SLOW)
         elif self.task == "translate":
             lanes = 1  # torch uses all threads for one, and several would change how many there are

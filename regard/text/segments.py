@@ -22,7 +22,7 @@ def split_to_fit(text: str, sizes: Sizes, most: int) -> list[str]:
 
     sizes: of each of several texts; one character is the smallest part there is, whatever its size.
     """
-    size, closing = sizes([text, ""])
+    size = sizes([text])[0]
     if size <= most or len(text) < 2:
         return [text]
     for place in PLACES:
@@ -30,6 +30,7 @@ def split_to_fit(text: str, sizes: Sizes, most: int) -> list[str]:
         if len(parts) > 1:
             joined = _join_while_fitting(parts, sizes, most)
             return [whole for part in joined for whole in split_to_fit(part, sizes, most)]
+    closing = sizes([""])[0]
     step = max(1, len(text) * (most - closing) // (size - closing))
     pieces = [text[start : start + step] for start in range(0, len(text), step)]
     return [whole for piece in pieces for whole in split_to_fit(piece, sizes, most)]

@@ -20,6 +20,7 @@ from regard.text.bounds import MOST_BYTES, check_tokenizer
 
 FILE, ROLES_FILE = "tokenizer.json", "roles.json"
 # Names of our own special pieces, and the usual ones of others: asked only where no file says who has a role.
+LONG = 2000  # characters of a text from which on other threads go on while it is encoded
 ROLES = {
     "begin": ("<s>", "<|endoftext|>", "</s>"),
     "end": ("</s>", "<|endoftext|>", "[SEP]"),
@@ -129,7 +130,7 @@ class Tokenizer:
     def encode_all(self, texts: Sequence[str], *, is_part: bool = False) -> list[list[int]]:
         """The ids of each text, each closed as a text of its family is; if they are parts of a text, not closed."""
         try:
-            if len(texts) == 1:  # threads would cost more than the work
+            if len(texts) == 1 and len(texts[0]) < LONG:  # threads would cost more than the work
                 found = [self._pieces.encode(texts[0], add_special_tokens=not is_part)]
             else:
                 found = self._pieces.encode_batch_fast(list(texts), add_special_tokens=not is_part)

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import shutil
 import socket
 import threading
 import time
@@ -148,7 +149,14 @@ def test_every_number_of_a_completion_has_its_bounds(server, fields):
 
 
 def test_what_is_no_request_is_refused_and_the_server_lives_on(server):
-    for raw, status in ((b"{", 400), (b"[1]", 400), (b"\xff\xfe", 400), (b"[" * 100_000, 400), (b"x" * 3_000_000, 413)):
+    for raw, status in (
+        (b"{", 400),
+        (b"[1]", 400),
+        (b"\xff\xfe", 400),
+        (b"[" * 60_000, 400),
+        (b"[" * 100_000, 413),
+        (b"x" * 3_000_000, 413),
+    ):
         assert server.ask("/translate", raw=raw)[0] == status
     for junk in (
         b"GARBAGE\r\n\r\n",
@@ -352,3 +360,49 @@ def test_a_look_that_nobody_waits_for_is_not_computed_further(server):
             connection.sendall(head + body)
             time.sleep(0.02)
     assert wait_until(idle, 30)
+
+
+def test_writers_that_are_asked_at_the_same_time_write_what_they_write_alone(folders, tmp_path):
+    other = tmp_path / "verses"
+    shutil.copytree(folders[1], other)
+    server = Running([folders[1], other])
+    try:
+        asked = [
+            {"model": model, "prompt": "The", "max_tokens": 12, "temperature": 1.0, "seed": seed}
+            for seed in range(12) for model in ("tales", "verses")
+        ]  # fmt: skip
+        alone = [server.ask("/v1/completions", one)[1]["choices"] for one in asked]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda one: server.ask("/v1/completions", one)[1]["choices"], asked * 4))
+        assert found == alone * 4
+    finally:
+        assert server.stop() == 0
+
+
+def test_an_encoder_is_served_to_openais_client_and_to_ours(tmp_path, pairs):
+    import openai
+    import transformers
+
+    from regard.text.vocabulary import learn_wordpieces
+
+    pieces = learn_wordpieces(pairs["source"].read_text().splitlines(), 300, lowercase=True).pieces
+    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+    config = transformers.BertConfig(vocab_size=len(pieces), max_position_embeddings=40, **shape)
+    transformers.BertModel(config).eval().save_pretrained(tmp_path / "vectors")
+    (tmp_path / "vectors" / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    expected = regard.load(tmp_path / "vectors").encode([TEXT, "The cat."])
+    server = Running([tmp_path / "vectors"])
+    try:
+        client = openai.OpenAI(base_url=server.url + "/v1", api_key="none")
+        for more in ({"encoding_format": "float"}, {}):  # by itself, their client asks for base64
+            found = client.embeddings.create(model="vectors", input=[TEXT, "The cat."], **more)
+            assert torch.allclose(torch.tensor([one.embedding for one in found.data]), expected, atol=1e-5)
+        assert found.usage.prompt_tokens > 5
+        status, told, _ = server.ask("/api/encode", {"text": TEXT})
+        assert status == 200 and torch.allclose(torch.tensor(told["vectors"][0]), expected[0], atol=1e-5)
+        assert server.ask("/api/encode", {"text": TEXT * 20})[0] == 413  # nothing is cut silently
+        assert server.ask("/v1/embeddings", {"input": []})[0] == 422
+        assert server.ask("/v1/embeddings", {"input": TEXT, "encoding_format": "int8"})[0] == 400
+        assert server.ask("/v1/completions", {"model": "vectors", "prompt": "a"})[0] == 422
+    finally:
+        assert server.stop() == 0

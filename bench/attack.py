@@ -1,0 +1,212 @@
+"""Clients that mean harm: slow ones, costly requests, markup. A canary asks for a short sentence all the while."""
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from clients import Server
+from fuzz import CANARY
+
+PAUSE = 0.02  # seconds between two questions of the canary
+MOST_AT_A_TIME = 100  # connections that a slow client opens in a fifth of a second
+RARE = "漢"  # three tokens or more to a vocabulary that has only its bytes
+
+
+def attack(given: Any, model: Path, clients: Callable[[Server], list[threading.Thread]]) -> dict[str, Any]:
+    """What the canary sees in quiet times and while it lasts: the ratio of the two 99th percentiles is the figure."""
+    server = Server([model])
+    try:
+        expected = server.translate(CANARY)[1]["translatedText"]
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        canary(server, connection, 2, expected)
+        quiet, _ = canary(server, connection, given.seconds, expected)
+        memory = server.memory_mb()
+        Attack.is_over.clear()
+        threads = clients(server)
+        for thread in threads:
+            thread.start()
+        loaded, wrong = canary(server, connection, given.seconds, expected)
+        during = server.memory_mb()
+        Attack.is_over.set()
+        for thread in threads:
+            thread.join()
+        time.sleep(3)
+        after = server.memory_mb()
+    finally:
+        Attack.is_over.set()
+        code = server.stop()
+    quiet_p99, loaded_p99 = percentile(quiet, 0.99), percentile(loaded, 0.99)
+    return {"p99_over_quiet": round(loaded_p99 / quiet_p99, 2), "quiet_p99_ms": round(1000 * quiet_p99, 1),
+            "p99_ms": round(1000 * loaded_p99, 1), "p50_ms": round(1000 * percentile(loaded, 0.5), 1),
+            "most_ms": round(1000 * max(loaded), 1), "asked": len(loaded), "wrong_or_refused": wrong,
+            "memory_mb": [round(memory), round(during), round(after)], "exit": code}  # fmt: skip
+
+
+class Attack:
+    is_over = threading.Event()
+
+
+def canary(server: Server, connection: Any, seconds: float, expected: str) -> tuple[list[float], int]:
+    """How long each short sentence took, and how many were not answered as in quiet times."""
+    times, wrong, end = [], 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        began = time.perf_counter()
+        try:
+            status, told = server.translate(CANARY, connection)
+            wrong += status != 200 or told["translatedText"] != expected
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            wrong += 1
+        times.append(time.perf_counter() - began)
+        time.sleep(PAUSE)
+    return times, wrong
+
+
+def percentile(times: list[float], share: float) -> float:
+    return sorted(times)[min(len(times) - 1, int(share * len(times)))]
+
+
+def slow(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
+    """1,500 half heads that are opened again as they are closed, bodies that trickle, and answers that nobody reads."""
+    head = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n\r\n"
+
+    def keep(server: Server, count: int, sent: bytes, more: bytes) -> Callable[[], None]:
+        def work() -> None:
+            opened: list[socket.socket] = []
+            while not Attack.is_over.is_set():
+                for _ in range(min(MOST_AT_A_TIME, count - len(opened))):
+                    with suppress(OSError):
+                        opened.append(socket.create_connection(("127.0.0.1", server.port), timeout=5))
+                        opened[-1].sendall(sent)
+                        opened[-1].setblocking(False)
+                opened[:] = [one for one in opened if is_alive(one, more)]
+                time.sleep(0.2)
+            for one in opened:
+                one.close()
+
+        return work
+
+    def clients(server: Server) -> list[threading.Thread]:
+        page = b"GET /page/look.css HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        kinds = [(1500, head[:30], b""), (200, head + b"{", b" "), (50, page * 8, page)]
+        return [threading.Thread(target=keep(server, *kind)) for kind in kinds]
+
+    return attack(given, model, clients)
+
+
+def is_alive(connection: socket.socket, more: bytes) -> bool:
+    try:
+        if more:
+            connection.send(more)
+        if not more and not connection.recv(1000):
+            raise ConnectionResetError
+    except BlockingIOError:
+        return True
+    except OSError:
+        connection.close()
+        return False
+    return True
+
+
+def costly(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
+    """Six clients with what costs most among what is allowed; every third goes away before it is answered."""
+    document = {"text": [" ".join(lines[:200])[:20_000]] * 8, "beam": 16}
+    asked: list[tuple[str, Any]] = [
+        ("/api/look", {"text": "The old dog sleeps.", "target": RARE * 100}),
+        ("/api/look", {"text": "The old dog sleeps.", "target": RARE * 35, "why": True}),
+        ("/api/translate", {"text": [RARE * 6000], "beam": 16}),
+        ("/api/translate", document),
+        ("/api/translate", {"text": lines[:250], "n_best": 16, "beam": 16}),
+        ("/translate", {"q": ["x " * 9999] * 10, "source": "en", "target": Server.target}),
+        ("/api/tokenize", {"text": RARE * 20_000}),
+        ("/detect", {"q": RARE * 20_000}),
+        ("/api/translate", {"text": [1] * 600_000}),
+    ]
+    return attack(given, model, lambda server: [repeat(server, asked, first) for first in range(6)])
+
+
+def markup(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
+    """Four clients with markup that is hard to read, ten texts of 20,000 characters a request."""
+    hard = ["<a/", "<a b=", "<b>x", "<svg><g>", "<!--", "<title>", "&notin", "<a <", "<b a='", "x<br>", "<![x"]
+    asked = [
+        ("/translate", {"q": [(part * 20_000)[:most]] * 10, "source": "en", "target": Server.target, "format": "html"})
+        for part in hard
+        for most in (20_000, 4000)
+    ]
+    return attack(given, model, lambda server: [repeat(server, asked, first) for first in range(4)])
+
+
+def repeat(server: Server, asked: list[tuple[str, Any]], first: int) -> threading.Thread:
+    """A client that asks for one after another; now and then it does not wait for the answer."""
+    bodies = [(path, json.dumps(fields).encode()) for path, fields in asked]
+
+    def work() -> None:
+        number = first
+        while not Attack.is_over.is_set():
+            path, body = bodies[number % len(bodies)]
+            number += 1
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=0.5 if number % 3 == 0 else 90)
+            with suppress(OSError, http.client.HTTPException):
+                connection.request("POST", path, body, {"Content-Type": "application/json"})
+                connection.getresponse().read()
+            connection.close()
+
+    return threading.Thread(target=work)
+
+
+@contextmanager
+def spent(times: dict[str, float], name: str) -> Any:
+    began = time.process_time()
+    with suppress(Exception):
+        yield
+    times[name] = round(1000 * (time.process_time() - began), 2)
+
+
+def parsers(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
+    """Milliseconds of a core for each parser, on hostile input of the largest size that is taken; the goal is 50."""
+    import regard
+    from regard.serve.guard import _is_address, _key_in
+    from regard.serve.limits import check_shape
+    from regard.serve.markup import Passage, lift, put_back
+    from regard.text.stories import split_sentences
+
+    translator = regard.load(model)
+    times: dict[str, float] = {}
+    hard = ["<a/", "<a b=", "<b>x</b>", "<b>", "<svg><g>", "<!--", "<title>", "<script><!--", "&notin", "<a <",
+            "<b a='", "<b =  ", "x<br>", "<![x", "</b ", "<", "&#1", "<svg></svg>", "<b a=\"'"]  # fmt: skip
+    for part in hard:
+        text = (part * 20_000)[:20_000]
+        with spent(times, f"markup {part}"):
+            for one in lift(text):
+                if isinstance(one, Passage):
+                    put_back(one, one.text, [(n, n) for n in range(len(one.words))])
+    most = 2 * 2**20
+    for name, body in {"[1,": "[" + "1," * (most // 2 - 2) + "1]", '[{"a":': '[{"a":' * (most // 6), "[[": "[" * most,
+                       '"",': '["' + '","' * (most // 3 - 2) + '"]', "unclosed": '"' + '\\"' * (most // 2 - 1),
+                       "escapes": '"' + "\\u0041" * (most // 6 - 1) + '"', "digits": "1" * most,
+                       "keys": "{" + ",".join(f'"{n}":0' for n in range(most // 11)) + "}"}.items():  # fmt: skip
+        with spent(times, f"json {name}"):
+            check_shape(body.encode())
+            json.loads(body)
+        with spent(times, f"key in {name}"):
+            _key_in(body.encode())
+    hostile = {"letters": "x", "words": "a ", "sentences": "a. ", "dots": ".", "spaces": " ", "rare": RARE,
+               "emoji": "😀", "combining": "e\u0301", "digits": "1", "quotes": '." '}  # fmt: skip
+    for name, part in hostile.items():
+        text = (part * 20_000)[:20_000]
+        with spent(times, f"story {name}"):
+            split_sentences(text)
+        with spent(times, f"tokens of {name}"):
+            translator.tokenizer.encode(text)
+        with spent(times, f"parts of {name}"):
+            translator.split([text])
+        with spent(times, f"host {name}"):
+            _is_address(text)
+    worst = max(times, key=lambda name: times[name])
+    return {"most_ms": times[worst], "worst": worst, "ms": times}
