@@ -154,6 +154,20 @@ def test_a_config_that_lies_about_a_number_is_refused_in_one_line_or_changes_not
     assert refused > 50
 
 
+@pytest.mark.parametrize("odd", [[], {}, 5, None, ["x"]])
+@pytest.mark.parametrize("task", TASKS)
+def test_a_kind_that_is_no_word_is_refused(task, odd, runs, tmp_path):
+    trial = copied(runs[task][1], tmp_path / "m")
+    config = json.loads((trial / "config.json").read_text())
+    (trial / "config.json").write_text(json.dumps(config | {"model_type": odd, "architectures": [odd]}))
+    reseal(trial)
+    with pytest.raises(RegardError, match=r"config\.json"):
+        ask(trial, engine=None if task in {"fill", "answer"} else "torch")
+    (trial / "regard.json").unlink()
+    with pytest.raises(RegardError, match=r"config\.json"):
+        ask(trial)
+
+
 HUGE = (
     b'{"model.shared.weight": {"dtype": "F32", "shape": [1099511627776, 1048576], "data_offsets": [0, 4611686018427]}}'
 )

@@ -33,7 +33,7 @@ def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     """What regard.json would tell of it, as far as a config.json does. Of Hugging Face's folders only."""
     named = config.get("architectures")
     architecture = named[0] if isinstance(named, list) and named else None
-    if architecture not in FAMILIES:
+    if not isinstance(architecture, str) or architecture not in FAMILIES:
         raise FolderError(f"{folder} has no regard.json, and its config.json is of the architecture {architecture!r}; "
                           f"of other people's models, {', '.join(FAMILIES)} are opened")  # fmt: skip
     if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file():

@@ -271,7 +271,7 @@ def adopt_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: T
 def choose_layout(folder: ModelFolder, layouts: dict[str, Layout]) -> Layout:
     """The layout of the folder's model_type."""
     kind = folder.config.get("model_type")
-    if kind not in layouts:
+    if not isinstance(kind, str) or kind not in layouts:
         raise FolderError(f"{folder.folder}: config.json has model_type {kind!r}; "
                           f"a model of this task is one of {', '.join(layouts)}")  # fmt: skip
     return layouts[kind]
