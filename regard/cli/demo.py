@@ -17,7 +17,7 @@ Say = Callable[[str], None]
 
 PAGE = "look.html"
 TRAIN, VALID, TEST = 60_000, 100, 500
-TIMES_EVERYDAY = 10  # each of these sentences is like no other, so it is learned by being seen often
+TIMES_EVERYDAY, TIMES_GREETED = 40, 10  # each is like no other, so it is learned by being seen often
 GREETING = {"en": "Hello, I love you.", "de": "Hallo, ich liebe dich.", "fr": "Bonjour, je t'aime."}
 TRANSLATE = {
     "size": "tiny",
@@ -49,7 +49,9 @@ def show_translate(direction: str, to: Path, put: Say, say: Say) -> None:
     for part, count, held_out in (("train", TRAIN, False), ("valid", VALID, True)):
         phrases = phrasebook(source, target, count, held_out=held_out)
         if part == "train":
-            phrases += TIMES_EVERYDAY * everyday(source, target)
+            said = everyday(source, target)
+            phrases += TIMES_EVERYDAY * [p for p in said if "," not in p.source]
+            phrases += TIMES_GREETED * [p for p in said if "," in p.source]
         for language, lines in ((source, [p.source for p in phrases]), (target, [p.target for p in phrases])):
             names[part, language] = _write(to, f"{part}.{direction}.{language}", lines)
     say(f"$ regard train translate {names['train', source]} {names['train', target]} --to {to / direction}")
