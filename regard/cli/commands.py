@@ -186,7 +186,11 @@ def fill(
     """Fill the gaps of a text: the likeliest words with their probabilities."""
     from dataclasses import asdict
 
+    from regard.use.given import name_unknown
+
     filled = _open(model, "fill").fill(text, top=top)
+    if filled.unknown:
+        say(f"Note: {name_unknown(filled.unknown)}")
     if as_json:
         put(json.dumps(asdict(filled), ensure_ascii=False))
         return
@@ -212,8 +216,8 @@ def answer(
 
     answerer = _open(model, "answer")
     found = answerer.answer(read_sentences(None if str(story) == "-" else story), question)
-    if found.unknown:
-        say(f"Never seen in training, and left out: {', '.join(found.unknown)}")
+    for note in found.notes:
+        say(f"Note: {note}")
     put(json.dumps(asdict(found), ensure_ascii=False) if as_json else describe_answer(found))
 
 

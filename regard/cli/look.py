@@ -53,6 +53,8 @@ def look(
         why = "why" in inspect.signature(opened.look).parameters or None
     options = {"target": target, "story": read_sentences(story) if story else None, "beam": beam, "why": why or None}
     seen = opened.look(given, **applying(opened, opened.look, options))
+    for note in seen.notes:
+        say(f"Note: {note}")
     chosen: dict[str, Any] = {"kind": kind, "layer": layer, "head": head}
     if seen.aligning and kind in {None, "cross"} and not (layer or head):
         chosen |= {"head": "alignment", "words": True}

@@ -4,6 +4,7 @@ import functools
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import ParamSpec
 
@@ -20,7 +21,10 @@ def told(function: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            function(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_notes(warnings.showwarning)
+                warnings.simplefilter("default", RuntimeWarning)
+                function(*args, **kwargs)
             sys.stdout.flush()
         except RegardError as problem:
             if os.environ.get("REGARD_DEBUG"):
@@ -35,6 +39,18 @@ def told(function: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(0) from None
 
     return run
+
+
+def _show_notes(show: Callable[..., None]) -> Callable[..., None]:
+    """Our own warnings are notes, without the place in the code that they come from; others are shown as before."""
+
+    def shown(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+        if issubclass(category, RuntimeWarning):
+            say(f"Note: {message}")
+        else:
+            show(message, category, *place, **more)
+
+    return shown
 
 
 def say(message: str) -> None:

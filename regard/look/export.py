@@ -57,6 +57,7 @@ def describe(seen: Seen) -> dict[str, Any]:
         "task": seen.task,
         "text": seen.text,
         "answer": seen.answer,
+        "notes": seen.notes,
         "kinds": kinds,
         "said": [said._asdict() for said in seen.said],
         "alignment": seen.alignment,

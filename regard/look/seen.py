@@ -61,6 +61,7 @@ class Seen:
         default_factory=list
     )  # of each layer and place: what it would say
     why: Why | None = None  # importance and switches, if somebody asked
+    notes: list[str] = field(default_factory=list)  # what of the text is not shown, or was not known
 
     def map(
         self,

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from regard.errors import ConfigError
+
 
 def sinusoids(places: Tensor, width: int) -> Tensor:
     """The paper's waves (section 3.5): sine in the first half of the vector, cosine in the second.
@@ -46,7 +48,7 @@ class Learned(nn.Module):
         """x (B, T, D), whose first token stands at place `start` -> (B, T, D)."""
         end = start + x.shape[1]
         if end > len(self.table):
-            raise ValueError(f"position {end} was asked for, but only {len(self.table)} were learned")
+            raise ConfigError(f"position {end} was asked for, but only {len(self.table)} were learned; give fewer")
         return x + self.table[start:end]
 
 

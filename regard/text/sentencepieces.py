@@ -54,6 +54,15 @@ class SentencePieces:
         """The ids of each source text, closed by the end unless they are parts."""
         return self._encode(self._source, texts, is_part)
 
+    def has_unknown(self, ids: Sequence[int]) -> bool:
+        """Whether one of them is the unknown."""
+        return self.unknown_id in ids
+
+    def unknown(self, text: str) -> list[str]:
+        """The parts of a source text that no piece stands for, in order."""
+        pieces = self._source.encode(text, out_type=str)
+        return [part for piece in pieces if piece not in self._ids and (part := piece.replace(SPACE, " ").strip())]
+
     def encode_part(self, text: str) -> list[int]:
         """The ids of a part of a target text, not closed."""
         return self._encode(self._target, [text], True)[0]

@@ -123,6 +123,32 @@ class Tokenizer:
         number = self._pieces.token_to_id(piece)
         return None if number is None else int(number)
 
+    def unknown(self, text: str) -> list[str]:
+        """The parts of a text that no piece stands for, in order: what becomes the unknown, and what is left out."""
+        try:
+            found = self._pieces.encode(text, add_special_tokens=False)
+        except (UnicodeEncodeError, TypeError):  # it is refused where it is encoded to be read
+            return []
+        parts: dict[int, str] = {}
+        reached = 0
+        for number, (start, end) in zip(found.ids, found.offsets, strict=True):
+            if text[reached:start].strip():
+                parts[reached] = text[reached:start].strip()
+            if self.has_unknown([number]):
+                parts[start] = text[start:end].strip()
+            reached = max(reached, end)
+        parts[reached] = text[reached:].strip()
+        return [part for part in parts.values() if part]
+
+    def has_unknown(self, ids: Sequence[int]) -> bool:
+        """Whether one of them is the unknown; not every vocabulary has one."""
+        return self._unknown_or_none in ids
+
+    @cached_property
+    def _unknown_or_none(self) -> int | None:
+        named = next((number for name in ROLES["unknown"] if (number := self.id_of(name)) is not None), None)
+        return self.roles.get("unknown", named)
+
     def encode(self, text: str) -> list[int]:
         """The ids of a text, closed as a text of its family is."""
         return self.encode_all([text])[0]
@@ -135,6 +161,8 @@ class Tokenizer:
             else:
                 found = self._pieces.encode_batch_fast(list(texts), add_special_tokens=not is_part)
         except (UnicodeEncodeError, TypeError):
+            if odd := [text for text in texts if not isinstance(text, str)]:
+                raise ConfigError(f"{odd[0]!r:.60} is not a text: a str is wanted") from None
             bad = next(text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text))
             raise ConfigError(
                 f"{bad!r} has half a character (a lone surrogate); a text must be valid Unicode"

@@ -12,6 +12,7 @@ from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.text.stories import Story, read_stories, split_sentences
 from regard.text.tokenizer import Tokenizer
+from regard.use.given import a_text, several_texts
 from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_fast
 
 if TYPE_CHECKING:
@@ -35,6 +36,16 @@ class Answer:
     sentences: list[str]
     hops: list[list[float]]  # of each hop, the weight of each sentence
     unknown: list[str]  # words never seen in training; they were left out
+    left_out: int = 0  # sentences at the beginning of the story that are more than the model can hold
+
+    @property
+    def notes(self) -> list[str]:
+        """What of the story and the question did not count."""
+        notes = [f"never seen in training, and left out: {', '.join(self.unknown)}"] if self.unknown else []
+        if self.left_out:
+            notes.append(f"the story has {self.left_out + len(self.sentences)} sentences, and the model holds "
+                         f"{len(self.sentences)}; the oldest were left out")  # fmt: skip
+        return notes
 
 
 class Answerer(Trained):
@@ -78,7 +89,8 @@ class Answerer(Trained):
                 sentences = list(story.sentences)
                 hops_here = [row[: len(sentences)] for row in weights]
                 said = self.tokenizer.tokens([token])[0]
-                found.append(Answer(said, probability, sentences, hops_here, self._unknown(story)))
+                cut = len(stories[len(found)].sentences) - len(sentences)
+                found.append(Answer(said, probability, sentences, hops_here, self._unknown(story), cut))
         return found
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
@@ -185,8 +197,8 @@ def _known(texts: Iterable[str], tokenizer: Tokenizer) -> list[list[int]]:
 
 
 def _tell(story: str | Sequence[str], question: str) -> Story:
-    sentences = split_sentences(story) if isinstance(story, str) else list(story)
-    if not question.strip():
+    sentences = split_sentences(story) if isinstance(story, str) else several_texts(story, "sentences")
+    if not a_text(question, "a question").strip():
         raise ConfigError("the question is empty; ask something about the story")
     return Story(tuple(sentences), question, "")
 

@@ -12,6 +12,7 @@ from regard.errors import FolderError
 from regard.files import parse_json, read_regular
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
+from regard.use.given import a_text, name_unknown, several_texts, unknown_parts
 from regard.use.trained import Running, Trained, adopt_network, read_network, read_shape, refuse_fast
 
 if TYPE_CHECKING:
@@ -55,19 +56,24 @@ class Encoder(Trained):
     longest = 512  # tokens of a text that are read
 
     def __call__(self, texts: str | Sequence[str]) -> Tensor:
-        """The vector of a text (D,), or of each of several (N, D)."""
-        return self.encode([texts])[0] if isinstance(texts, str) else self.encode(texts)
+        """The same as `encode`."""
+        return self.encode(texts)
 
-    def encode(self, texts: Sequence[str]) -> Tensor:
-        """A vector for each text, (N, D). Of a text longer than the model can read, its beginning, with a warning."""
+    def encode(self, texts: str | Sequence[str]) -> Tensor:
+        """The vector of a text, (D,), or of each of several, (N, D). Of a text longer than the model can read, its
+        beginning, with a warning.
+        """
+        if isinstance(texts, str):
+            return self._encode([texts])[0]
+        return self._encode(several_texts(texts))
+
+    def _encode(self, texts: list[str]) -> Tensor:
         import torch
 
         encoded = self.tokenizer.encode_all(texts)
-        long = sum(len(ids) > self.longest for ids in encoded)
-        if long:
-            warnings.warn(f"{long} of {len(texts)} texts have more than {self.longest} tokens; their beginnings count",
-                          RuntimeWarning, stacklevel=2)  # fmt: skip
-        rows = [[*ids[: self.longest - 1], ids[-1]] if len(ids) > self.longest else ids for ids in encoded]
+        for note in self._notes(texts, encoded):
+            warnings.warn(note, RuntimeWarning, stacklevel=3)
+        rows = [self._beginning(ids) for ids in encoded]
         vectors = torch.empty(len(rows), self.model.config.width)
         with torch.inference_mode():
             for indexes in group([len(ids) for ids in rows], TOKENS_PER_BATCH):
@@ -81,7 +87,20 @@ class Encoder(Trained):
         """What each token of a text looks at."""
         from regard.use.looking import look_at_reader
 
-        return look_at_reader(self, text, self.tokenizer.encode(text))
+        ids = self.tokenizer.encode(a_text(text))
+        return look_at_reader(self, text, self._beginning(ids), self._notes([text], [ids]))
+
+    def _beginning(self, ids: list[int]) -> list[int]:
+        """What is read of a text: as many of its first tokens as fit, and its last, the mark that closes it."""
+        return [*ids[: self.longest - 1], ids[-1]] if len(ids) > self.longest else ids
+
+    def _notes(self, texts: list[str], encoded: list[list[int]]) -> list[str]:
+        """What of these texts does not count."""
+        long = sum(len(ids) > self.longest for ids in encoded)
+        notes = [f"{long} of {len(texts)} texts have more than {self.longest} tokens; their beginnings count"]
+        pairs = zip(texts, encoded, strict=True)
+        unknown = unknown_parts(self.tokenizer, [text for text, ids in pairs if self.tokenizer.has_unknown(ids)])
+        return (notes if long else []) + ([name_unknown(unknown)] if unknown else [])
 
     def _pool(self, hidden: Tensor, is_real: Tensor) -> Tensor:
         """hidden (B, T, D), is_real (B, T) -> (B, D)"""

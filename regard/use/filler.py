@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from regard.errors import ConfigError, FolderError
 from regard.folder import ModelFolder
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
+from regard.use.given import a_text, name_unknown, unknown_parts
 from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one, refuse_fast
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Filled:
 
     text: str
     gaps: list[list[Candidate]]
+    unknown: list[str] = field(default_factory=list)  # parts of the text that the model has never seen
 
 
 class Filler(Trained):
@@ -60,7 +63,10 @@ class Filler(Trained):
 
     def __call__(self, text: str) -> str:
         """The text with each [MASK] replaced by the likeliest piece; all gaps are guessed at once."""
-        return self.fill(text, top=1).text
+        filled = self.fill(text, top=1)
+        if filled.unknown:
+            warnings.warn(name_unknown(filled.unknown), RuntimeWarning, stacklevel=2)
+        return filled.text
 
     def fill(self, text: str, *, top: int = TOP) -> Filled:
         """The `top` likeliest pieces for each [MASK] of the text."""
@@ -80,12 +86,26 @@ class Filler(Trained):
             [Candidate(self.tokenizer.tokens([token])[0].strip(), chance) for chance, token in zip(*row, strict=True)]
             for row in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         ]
-        for place, token in zip(gaps, best.indices[:, 0].tolist(), strict=True):
-            ids[place] = token
-        return Filled(self.tokenizer.decode(ids), candidates)
+        return Filled(self.put_in(text, best.indices[:, 0].tolist()), candidates, self.unknown(text))
+
+    def put_in(self, text: str, ids: list[int]) -> str:
+        """The text as it was given, with these pieces in its gaps; one that goes on with a word is joined to it."""
+        first, *rest = text.split(self.tokenizer.pieces[self.tokenizer.mask_id])
+        if len(rest) != len(ids):
+            raise ConfigError(f"{text!r:.60} has {len(rest)} gaps, and its tokenizer reads {len(ids)}; "
+                              f"put a space before and after each")  # fmt: skip
+        filled = first
+        for piece, after in zip(self.tokenizer.tokens(ids), rest, strict=True):
+            filled = (filled if piece.startswith(" ") else filled.rstrip()) + piece.strip() + after
+        return filled.strip()
+
+    def unknown(self, text: str) -> list[str]:
+        """The parts of a text that the model has never seen."""
+        return unknown_parts(self.tokenizer, text.split(MASK))
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text in which [MASK] is a gap."""
+        a_text(text)
         ids = self.tokenizer.encode(text) if "foreign" in self.about else self._encode_parts(text)
         longest = self.model.config.max_positions
         if len(ids) > longest:
@@ -114,12 +134,14 @@ class Filler(Trained):
         texts = encode_texts(lines, self.tokenizer, self.model.config.max_positions)
         batches = hidden_batches(texts, self.tokenizer, make_hiding(self.tokenizer, share, whole_words))
         accuracy, loss, count = guess_hidden(self.model, batches, lambda: None)
+        unknown = sum(self.tokenizer.has_unknown([number]) for number in texts.flat.tolist())
         way = "whole words, " if whole_words else ""
         return {
             "accuracy": accuracy,
             "loss": loss,
             "hidden_tokens": count,
             "texts": len(texts),
+            "unknown_tokens": unknown,
             "signature": f"{share:.0%} hidden, {way}80/10/10, seed 0",
         }
 

@@ -13,9 +13,12 @@ from regard.look.record import record_hidden
 from regard.look.seen import Kind, Said, Seen
 from regard.look.watch import as_batch, see_through, tell, watch_pair, watch_text
 from regard.look.why import Why, explain_gaps, explain_pair, explain_text
+from regard.use.given import a_text, name_unknown
+from regard.use.translation import notes_on
 
 if TYPE_CHECKING:
     from regard.use.answerer import Answerer
+    from regard.use.filler import Filler
     from regard.use.trained import Trained
     from regard.use.translator import Translator
 
@@ -31,7 +34,7 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
         best = translator.run(sources, [default_limit(len(sources[0]))], search)[0][0]
         said = [*best.ids, *(translator.generation.ends[:1] if best.is_finished else [])]
     else:
-        said = tokenizer.encode_targets([target.strip()])[0]
+        said = tokenizer.encode_targets([a_text(target, "a translation").strip()])[0]
         translator.refuse_long("target", said)
     if not said:
         raise ConfigError("nothing was said, so there is nothing to see")
@@ -42,24 +45,26 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
     ids = said[:-1] if said[-1] in (*translator.generation.ends, tokenizer.end_id) else said
     links = translator.aligner.align(sources[0], Hypothesis(ids, 0.0, len(ids) < len(said), looks))
     reasons = explain_pair(model, tokenizer, (sources[0], said), kinds["cross"].column_words) if why else None
-    return Seen("translate", text.strip(), tokenizer.decode(ids), kinds, told, links, aligning, lens, reasons)
+    return Seen("translate", text.strip(), tokenizer.decode(ids), kinds, told, links, aligning, lens, reasons,
+                notes_on(tokenizer, [text], [1], sources)[0])  # fmt: skip
 
 
-def look_at_text(trained: Trained, task: str, text: str, ids: list[int], why: bool) -> Seen:
+def look_at_text(trained: Trained, task: str, text: str, ids: list[int], why: bool, notes: list[str]) -> Seen:
     """What each token of a text looks at, and how likely it was."""
     kinds, said, lens = watch_text(trained.model, trained.tokenizer, ids, None)
     reasons = explain_text(trained.model, trained.tokenizer, ids, kinds["text"].column_words) if why and said else None
-    return Seen(task, text, "", kinds, said, lens=lens, why=reasons)
+    return Seen(task, text, "", kinds, said, lens=lens, why=reasons, notes=notes)
 
 
-def look_at_gaps(trained: Trained, text: str, ids: list[int], gaps: list[int], why: bool) -> Seen:
+def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], why: bool) -> Seen:
     """What each token of a text looks at, and what would fill its gaps."""
     import torch
 
-    model, tokenizer = trained.model, trained.tokenizer
+    model, tokenizer, unknown = trained.model, trained.tokenizer, trained.unknown(text)
+    notes = [name_unknown(unknown)] if unknown else []
     kinds, _, _ = watch_text(model, tokenizer, ids, [])
     if not gaps:
-        return Seen("fill", text, text, kinds)
+        return Seen("fill", text, text, kinds, notes=notes)
     with torch.inference_mode():
         with record_hidden(model) as states:
             logits = model.logits(model(as_batch(model, ids))[0, gaps])  # (gaps, V)
@@ -67,11 +72,8 @@ def look_at_gaps(trained: Trained, text: str, ids: list[int], gaps: list[int], w
         best = logits.argmax(-1).tolist()
         said = tell(logits, best, gaps, tokenizer)
         lens = see_through(model, model.stack, states["stack"], gaps, tokenizer)
-    filled = list(ids)
-    for place, number in zip(gaps, best, strict=True):
-        filled[place] = number
     reasons = explain_gaps(model, tokenizer, ids, gaps, best, kinds["text"].column_words) if why else None
-    return Seen("fill", text, tokenizer.decode(filled), kinds, said, lens=lens, why=reasons)
+    return Seen("fill", text, trained.put_in(text, best), kinds, said, lens=lens, why=reasons, notes=notes)
 
 
 def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> Seen:
@@ -93,10 +95,10 @@ def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> 
             found = dict(answerer.chances(rest, question)) if rest else {}
             lost.append(answer.probability - found.get(answer.text, 0.0))
         reasons = Why([], [lost], [], [])
-    return Seen("answer", question, answer.text, {"hops": kind}, said, why=reasons)
+    return Seen("answer", question, answer.text, {"hops": kind}, said, why=reasons, notes=answer.notes)
 
 
-def look_at_reader(trained: Trained, text: str, ids: list[int]) -> Seen:
+def look_at_reader(trained: Trained, text: str, ids: list[int], notes: list[str]) -> Seen:
     """What each token of a text looks at, in a model that says nothing."""
     kinds, _, _ = watch_text(trained.model, trained.tokenizer, ids, [])
-    return Seen("encode", text, "", kinds)
+    return Seen("encode", text, "", kinds, notes=notes)

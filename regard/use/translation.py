@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from regard.generate.found import Hypothesis
 from regard.generate.runaway import without_runaway
 from regard.look.align import Links
+from regard.use.given import name_unknown
 
 if TYPE_CHECKING:
     from regard.use.aligner import Aligner
@@ -36,6 +37,17 @@ class Translation:
     def source_words(self) -> list[str]:
         """What was translated, as the alignment counts it."""
         return "".join(self.source_tokens).split()
+
+
+def notes_on(tokenizer: Any, lines: list[str], parts: list[int], sources: list[list[int]]) -> list[list[str]]:
+    """Of each line, what of it was not known; parts: how many it has, sources: their ids."""
+    notes, row = list[list[str]](), 0
+    for line, count in zip(lines, parts, strict=True):
+        is_odd = not count or any(tokenizer.has_unknown(ids) for ids in sources[row : row + count])
+        unknown = tokenizer.unknown(line.strip()) if is_odd else []
+        notes.append([name_unknown(list(dict.fromkeys(unknown)))] if unknown else [])
+        row += count
+    return notes
 
 
 def put_in_words(

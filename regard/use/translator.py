@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -21,6 +22,7 @@ from regard.text.terms import Terms, terms_in
 from regard.text.tokenizer import Tokenizer
 from regard.use.aligner import Aligner, align_pairs, score_alignment
 from regard.use.described import alignment_of, describe_translator, longest_source
+from regard.use.given import a_text, several_texts
 from regard.use.pair import read_pair
 from regard.use.trained import (
     Running,
@@ -30,7 +32,7 @@ from regard.use.trained import (
     read_network,
     refuse_below_one,
 )
-from regard.use.translation import Translation, join, put_in_words
+from regard.use.translation import Translation, join, notes_on, put_in_words
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,10 +42,12 @@ if TYPE_CHECKING:
     from regard.generate.found import Finding, Hypothesis
     from regard.look.seen import Seen
 
-    Begun = tuple[list[int], list[list[int]], Finding]  # how many parts each line has, the parts as ids, and the rest
+    # How many parts each line has, the parts as ids, notes on each line, and the rest.
+    Begun = tuple[list[int], list[list[int]], list[list[str]], Finding]
 
 WINDOW = 2048  # lines that are sorted and batched together
 AHEAD = 1  # windows that are being translated while one is waited for
+ONE_OR_SEVERAL = "a text (translate takes one, translate_all takes several)"
 
 
 class Translator(Trained):
@@ -115,7 +119,7 @@ class Translator(Trained):
         `translate_windows`.
         """
         refuse_below_one(window=window)
-        if isinstance(texts, str):  # which would be taken for its letters
+        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):  # a text would be taken for its letters
             raise ConfigError("translate_all is for several texts and got a single one; use translate, or give a list")
         lines = iter(texts)
         return self.translate_windows(iter(lambda: list(islice(lines, window)), []), **options)
@@ -149,7 +153,7 @@ class Translator(Trained):
         search = Search(max(beam, n_best), length_penalty, n_best, scores, alignments, fast)
         if prefix and terms:
             raise ConfigError("a prefix and terms cannot be asked for at the same time")
-        forced = self.tokenizer.encode_part(prefix) if prefix else []
+        forced = self.tokenizer.encode_part(a_text(prefix, "a prefix")) if prefix else []
         if self._fast is None:
             self.refuse_long("prefix", forced)
         begun: deque[Begun] = deque()
@@ -192,7 +196,7 @@ class Translator(Trained):
 
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
         """Which words of given translations belong together: (word of the source, word of the target), from 0."""
-        return align_pairs(self, sources, targets)
+        return align_pairs(self, several_texts(sources), several_texts(targets, "translations"))
 
     def look(self, text: str, target: str | None = None, *, why: bool = False, beam: int = BEAM) -> Seen:
         """What the model looks at while it translates a text, or while it is made to say `target`.
@@ -219,13 +223,14 @@ class Translator(Trained):
         self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
     ) -> Begun:
         parts, flat, sources = self.split(lines)
+        notes = notes_on(self.tokenizer, lines, parts, sources)
         spare = len(forced) - self.generation.is_end_forced  # an end that is forced has the last place
         limits = [max(1, (max_length or default_limit(len(source))) + spare) for source in sources]
         if terms:
             phrases = [[self.tokenizer.encode_part(said) for _, said in terms_in(part, terms)] for part in flat]
-            return parts, sources, self.native.begin_with(self._runner, sources, limits, search, phrases)
+            return parts, sources, notes, self.native.begin_with(self._runner, sources, limits, search, phrases)
         prefixes = [self._first + (forced if number == 0 else []) for count in parts for number in range(count)]
-        return parts, sources, self._begin_ids(sources, limits, search, prefixes)
+        return parts, sources, notes, self._begin_ids(sources, limits, search, prefixes)
 
     def _begin_ids(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: list[list[int]]
@@ -241,15 +246,16 @@ class Translator(Trained):
         return [] if self.generation.first is None else [self.generation.first]
 
     def _end(self, begun: Begun) -> Iterator[Translation]:
-        parts, sources, wait = begun
+        parts, sources, notes, wait = begun
         counts = [count for count in parts for _ in range(count)]
         # Each is put into words as soon as it is found: the engine is then still busy with others.
         made = {
             row: put_in_words(self.tokenizer, self.aligner, sources[row], found, counts[row]) for row, found in wait()
         }
         row = 0
-        for count in parts:
-            yield join([made[number] for number in range(row, row + count)], self.target_language)
+        for count, told in zip(parts, notes, strict=True):
+            whole = join([made[number] for number in range(row, row + count)], self.target_language)
+            yield replace(whole, notes=[*told, *whole.notes]) if told else whole
             row += count
 
     @property
@@ -298,15 +304,13 @@ class Translator(Trained):
 
     def split(self, lines: list[str]) -> tuple[list[int], list[str], list[list[int]]]:
         """How many parts each line has, the parts, and their ids. A line longer than any the model has seen in training
-        is split; a blank one has no part.
+        is split; a blank one, or one of which the tokenizer leaves nothing, has no part.
         """
-        if odd := [line for line in lines if not isinstance(line, str)]:
-            raise ConfigError(f"{odd[0]!r:.60} is not a text; translate takes one, and translate_all takes several")
-        texts = [line.strip() for line in lines]
-        encoded, longest = self.tokenizer.encode_all(texts), self._longest
+        texts = [a_text(line, ONE_OR_SEVERAL).strip() for line in lines]
+        encoded, longest, nothing = self.tokenizer.encode_all(texts), self._longest, self.tokenizer.encode("")
         counts, flat, sources = [], [], []
         for text, ids in zip(texts, encoded, strict=True):
-            parts, found = ([text], [ids]) if text else ([], [])
+            parts, found = ([text], [ids]) if ids != nothing else ([], [])
             if len(ids) > longest:
                 parts = split_to_fit(text, self._sizes, longest)
                 found = self.tokenizer.encode_all(parts)

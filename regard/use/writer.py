@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import secrets
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from regard.generate.settings import Sampling
 from regard.text.running import TextFiles, read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.use.described import describe_writer
+from regard.use.given import a_text, name_unknown, several_texts, unknown_parts
 from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Sample:
     tokens: list[str]
     reason: str  # why it ended: stop or length
     said: list[Said]  # how likely each token was, if somebody asked
+    unknown: list[str] = field(default_factory=list)  # parts of the prompt that the model has never seen
 
 
 class Writer(Trained):
@@ -99,7 +102,9 @@ class Writer(Trained):
         stop string; a text longer than the model can see slides out of its sight.
         """
         refuse_below_one(tokens=tokens)
-        stops = [stop] if isinstance(stop, str) else list(stop)
+        stops = [stop] if isinstance(stop, str) else several_texts(stop, "stop strings")
+        if unknown := self.unknown(prompt):
+            warnings.warn(name_unknown(unknown), RuntimeWarning, stacklevel=2)
         if not all(stops):
             raise ConfigError("a stop string is empty; it would stop before the first letter")
         sampling = Sampling(temperature, top_k, top_p)
@@ -115,6 +120,7 @@ class Writer(Trained):
         so many likeliest in its place. `push` hears each piece as it is written; when it says no, that was all.
         """
         refuse_below_one(tokens=tokens)
+        unknown = self.unknown(prompt)
         ids: list[int] = []
 
         def noted() -> Iterator[int]:
@@ -129,7 +135,11 @@ class Writer(Trained):
                 break
         is_cut = len(ids) == tokens and not any(one in self.tokenizer.decode(ids) for one in stop)
         said = self._chances(prompt, ids, chances) if chances else []
-        return Sample(text, self.tokenizer.tokens(ids), "length" if is_cut else "stop", said)
+        return Sample(text, self.tokenizer.tokens(ids), "length" if is_cut else "stop", said, unknown)
+
+    def unknown(self, text: str) -> list[str]:
+        """The parts of a text that the model has never seen: of a writer of characters, those characters."""
+        return unknown_parts(self.tokenizer, [a_text(text)])
 
     def _chances(self, prompt: str, ids: list[int], count: int) -> list[Said]:
         """Of each id; what is longer than the model sees is read in windows that share their halves."""
@@ -183,14 +193,18 @@ class Writer(Trained):
         }
 
     def look(self, text: str, *, why: bool = False) -> Seen:
-        """What each token of a text looks at, and how likely it was. Of a longer text than it sees, the beginning.
+        """What each token of a text looks at, and how likely it was; of one longer than it sees, the end, and a note.
 
         why: also what each word before and each head is worth, which takes a forward for each.
         """
         from regard.use.looking import look_at_text
 
-        ids = self.read(text)[: self.model.config.max_positions]
-        return look_at_text(self, "write", text, ids, why)
+        unknown, ids, window = self.unknown(text), self.read(text), self.model.config.max_positions
+        notes = [name_unknown(unknown)] if unknown else []
+        if len(ids) > window:
+            notes.append(f"the text has {len(ids)} tokens, and the model sees {window} at a time; "
+                         f"the last {window} are shown")  # fmt: skip
+        return look_at_text(self, "write", text, ids[-window:], why, notes)
 
     def read(self, prompt: str) -> list[int]:
         """What it reads of a prompt: one of ours begins each text with a mark, others as their tokenizer says. An empty

@@ -57,7 +57,7 @@ def test_an_answerer_prints_the_answer_and_what_each_hop_looked_at(answerer_fold
 def test_words_never_seen_in_training_are_told(answerer_folder, tmp_path):
     (tmp_path / "tale.txt").write_text("Zebediah is a frog.\n")
     code, _, err = run("answer", answerer_folder, tmp_path / "tale.txt", "What colour is Zebediah?")
-    assert code == 0 and "Never seen in training, and left out: colour, zebediah" in err
+    assert code == 0 and "Note: never seen in training, and left out: colour, zebediah" in err
 
 
 @pytest.mark.parametrize(("task", "score"), [("write", "bits_per_byte"), ("fill", "accuracy"), ("answer", "accuracy")])

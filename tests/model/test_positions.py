@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+import regard
 from regard.model.positions import Learned, Rotary, Sinusoidal, sinusoids
 
 
@@ -27,7 +28,7 @@ def test_a_part_of_a_text_gets_the_positions_it_has_in_the_whole(make):
 def test_waves_go_on_beyond_their_table_and_learned_places_do_not():
     x = torch.zeros(1, 30, 8)
     assert torch.equal(Sinusoidal(8, 4)(x)[0], sinusoids(torch.arange(30), 8))
-    with pytest.raises(ValueError, match="position 30 was asked for, but only 4"):
+    with pytest.raises(regard.ConfigError, match="position 30 was asked for, but only 4"):
         Learned(8, 4)(x)
 
 

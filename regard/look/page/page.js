@@ -15,7 +15,8 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
   box.replaceChildren(
     regard.make("header", {}, regard.make("h1", {}, "regard"),
       regard.make("p", { class: "given", dir: "auto" }, data.text), data.answer && data.task !== "answer"
-        ? regard.make("p", { class: "answer", dir: "auto" }, data.answer) : ""),
+        ? regard.make("p", { class: "answer", dir: "auto" }, data.answer) : "",
+      ...(data.notes || []).map((note) => regard.make("p", { class: "note", role: "note" }, `Note: ${note}`))),
     bar, stage, regard.make("footer", {}, "Keys: 1–7 views · ← → head · ↑ ↓ layer · m mean · k kind · w words · s scale · + − 0 zoom · d dark"));
   state.refresh = () => {
     bar.replaceChildren(...regard.controls(state, views, kinds));

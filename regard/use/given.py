@@ -1,0 +1,36 @@
+"""What a model is given: texts and nothing else, and what of them it does not know. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from regard.errors import ConfigError
+
+SHOWN = 10  # unknown parts that are named
+
+
+def a_text(value: object, what: str = "a text") -> str:
+    """The value, if it is a text."""
+    if isinstance(value, str):
+        return value
+    remedy = "; decode it first, as in value.decode()" if isinstance(value, bytes | bytearray) else ""
+    raise ConfigError(f"{value!r:.60} is not {what}: a str is wanted, not {type(value).__name__}{remedy}")
+
+
+def several_texts(values: object, what: str = "texts") -> list[str]:
+    """The values as a list, if each is a text: not a single text, which would be taken for its letters."""
+    if isinstance(values, str | bytes | bytearray) or not isinstance(values, Iterable):
+        raise ConfigError(f"{values!r:.60} is not a list of {what}; put it into one: [...]")
+    return [a_text(value, f"one of several {what}") for value in values]
+
+
+def unknown_parts(tokenizer: Any, texts: Iterable[str]) -> list[str]:
+    """What of these texts no piece stands for, each part once, in order."""
+    return list(dict.fromkeys(part for text in texts for part in tokenizer.unknown(text)))
+
+
+def name_unknown(parts: list[str]) -> str:
+    """A note on them."""
+    more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
+    return f"never seen in training, and read as unknown: {', '.join(parts[:SHOWN])}{more}"
