@@ -136,6 +136,19 @@ def answerer_folder(tmp_path_factory, family_files) -> Path:
     return _trained(tmp_path_factory, family_files, "answer", 200)
 
 
+@pytest.fixture(scope="session")
+def encoder_folder(tmp_path_factory) -> Path:
+    """A BERT of a few words that has learned nothing."""
+    transformers = pytest.importorskip("transformers")
+    to = tmp_path_factory.mktemp("encoder")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "text", "dog", "##s"]
+    write_lines(to / "vocab.txt", words)
+    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+    config = transformers.BertConfig(vocab_size=len(words), max_position_embeddings=8, **shape)
+    transformers.BertModel(config).save_pretrained(to)
+    return to
+
+
 @pytest.fixture(params=["post", "pre"])
 def network(request) -> EncoderDecoder:
     """A small network with random weights, vocabulary 50, padding 49."""

@@ -1,6 +1,8 @@
 """The torch engine: any device, a cache, finished rows dropped, attention on request. Knows ids, not text."""
 
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,18 +28,40 @@ WIDE_THREADS = 2  # for the one product that is wide in a narrow network; more w
 TOKENS_PER_BATCH = 2048  # source tokens times beams, padding included
 
 
+class _Threads:
+    """How many threads torch had when the first of those inside few_threads came, and how many are inside."""
+
+    lock = threading.Lock()
+    before = inside = 0
+
+    @classmethod
+    def forked(cls) -> None:
+        """A new process has none of the other threads."""
+        cls.lock, cls.inside = threading.Lock(), 0
+
+
+os.register_at_fork(after_in_child=_Threads.forked)
+
+
 @contextmanager
 def few_threads(width: int) -> Iterator[int]:
     """While inside, narrow networks use one thread: several would only wait for each other at every product.
 
-    Gives how many the product with the whole vocabulary is worth.
+    Gives how many the product with the whole vocabulary is worth. The number belongs to the process: a thread that
+    comes while others are inside would find theirs, so all go back to what the first of them found.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if width < NARROW else before)
+    with _Threads.lock:
+        if not _Threads.inside:
+            _Threads.before = torch.get_num_threads()
+        _Threads.inside += 1
+        before = _Threads.before
+        torch.set_num_threads(1 if width < NARROW else before)
     try:
         yield min(before, WIDE_THREADS) if width < NARROW else before
     finally:
-        torch.set_num_threads(before)
+        with _Threads.lock:
+            _Threads.inside -= 1
+            torch.set_num_threads(before)
 
 
 class DecoderStep:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from conftest import family_settings, write_lines
+from conftest import family_settings
 from tokenizers import Tokenizer as Pieces
 from tokenizers import models, pre_tokenizers
 from typer.testing import CliRunner
@@ -28,15 +28,8 @@ def letters(tmp_path_factory, family_files):
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    transformers = pytest.importorskip("transformers")
-    to = tmp_path_factory.mktemp("encoder")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "text", "dog", "##s"]
-    write_lines(to / "vocab.txt", words)
-    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
-    config = transformers.BertConfig(vocab_size=len(words), max_position_embeddings=8, **shape)
-    transformers.BertModel(config).save_pretrained(to)
-    return regard.load(to)
+def encoder(encoder_folder):
+    return regard.load(encoder_folder)
 
 
 @pytest.fixture
