@@ -54,6 +54,30 @@ def test_models_are_pickled_as_their_folders_and_copied(opened):
         assert getattr(other, "engine", None) == getattr(opened, "engine", None)
 
 
+@pytest.mark.parametrize("part", [None, "encoder", "decoder"])
+def test_encoders_and_decoders_are_pickled_and_copied_with_their_part(encoder_folder, part):
+    opened = regard.load(encoder_folder, part=part)
+    ids, memory = torch.tensor([[2, 5, 6]]), torch.randn(1, 4, 16)
+
+    def run(model):
+        return model.logits(ids, memory) if part == "decoder" else model.encode(["a text", "dogs"])
+
+    expected = run(opened)
+    for other in (unpack(pickle.dumps(opened)), copy.deepcopy(opened), copy.copy(opened)):
+        assert type(other) is type(opened) and other.about.get("part") == part
+        assert torch.equal(run(other), expected)
+        assert (other.new, other.dropped) == (opened.new, opened.dropped)
+    state = torch.random.get_rng_state()
+    assert torch.equal(run(regard.load(encoder_folder, part=part)), expected)  # what is fresh is the same every time
+    assert torch.equal(torch.random.get_rng_state(), state)
+    own = copy.deepcopy(opened)
+    with torch.no_grad():
+        next(own.model.parameters()).add_(0.5)
+    assert torch.equal(run(opened), expected)
+    with pytest.raises(regard.ConfigError, match=r"network was changed after .* was opened"):
+        pickle.dumps(own)
+
+
 def test_a_deep_copy_has_the_network_as_it_is_now_and_weights_of_its_own(folder):
     model = regard.load(folder, engine="torch")
     with torch.no_grad():

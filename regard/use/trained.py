@@ -258,6 +258,8 @@ def generation_of(folder: ModelFolder, tokenizer: Any) -> Generation:
 
 def adopt_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: Trained) -> nn.Module:
     """A network with what a plain BERT has for it; the rest is fresh, the same every time, and told."""
+    import torch
+
     from regard.interop.bert_generation import adopt
 
     model: Any = build_empty(build)
@@ -265,7 +267,10 @@ def adopt_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: T
     found, opened.dropped, opened.new = adopt(read_for(folder, listed, shapes_of(model)), shapes_of(model))
     if missing := [name for name in opened.new if ".cross_" not in name and name != "bias"]:
         raise FolderError(f"{folder.folder}: weights do not fit config.json: {', '.join(missing[:5])} missing")
-    return fill(build(), found, strict=False)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers are left alone
+        torch.manual_seed(0)
+        fresh = build()
+    return fill(fresh, found, strict=False)
 
 
 def choose_layout(folder: ModelFolder, layouts: dict[str, Layout]) -> Layout:
