@@ -29,8 +29,11 @@ SHORT = {  # a run of seconds
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory):
-    """What is found out in a test is nothing to the user who runs it."""
-    os.environ["REGARD_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    """What is found out in a test is nothing to the user who runs it; all processes of the suite share it, so that
+    models are compared with transformers once per kind.
+    """
+    base = tmp_path_factory.getbasetemp()
+    os.environ["REGARD_CACHE"] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache")
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from regard.run import training
 from regard.run.plan import Plan
 from regard.run.session import Finished
 from regard.tasks import TASKS
-from regard.tasks.card import count_in_words, describe_shape
+from regard.tasks.card import count_in_words, describe_comparison, describe_shape
 from regard.tasks.lineage import name_bases
 from regard.trainer.loop import Progress as Step
 from regard.trainer.loop import Scored
@@ -78,6 +78,8 @@ class Report:
                 best = ", ".join(f"{name} {value:.4g}" for name, value in event.scores.items())
                 self.say(f"Done: {event.reason}. {event.step} steps in {event.seconds / 60:.1f} minutes. Best: {best}")
                 self.say(f"The model is in {event.folder}")
+                if event.note:
+                    self.say(event.note)
 
     def _show_plan(self, plan: Plan) -> None:
         self._plan = plan
@@ -177,6 +179,7 @@ def describe(about: dict[str, Any], parameters: int, size: int) -> str:
         "files": _some(list(data.get("files", {}).values())),
         "training": past and f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
         "scores": ", ".join(f"{name} {value:.4g}" for name, value in about.get("scores", {}).items()),
+        "compared": describe_comparison(about),
         "made with": about.get("regard") and f"regard {about['regard']}",
     }
     return "\n".join(f"{name:10} {value}" for name, value in rows.items() if value)

@@ -6,6 +6,8 @@ are read, the special ones and the last ones among them.
 
 from __future__ import annotations
 
+import json
+import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,17 +43,26 @@ def compare_with_transformers(folder: Path, ours: Any) -> str | None:
         kind = getattr(transformers, str(ours.about.get("foreign")), None) or getattr(transformers, CLASSES[task])
         theirs = kind.from_pretrained(folder, dtype=torch.float32).eval()
         _compare_texts(folder, ours, transformers)
-        rows = _rows(ours)
-        if task == "translate":
-            mine = ours.model.logits(ours.model(rows, rows.flip(0)))  # (B, T, V)
-            other = theirs(input_ids=rows, decoder_input_ids=rows.flip(0)).logits
-        else:
-            mine, found = ours.model(rows), theirs(input_ids=rows)
-            mine = mine if task == "encode" else ours.model.logits(mine)
-            other = next(
-                one for one in (found.get("logits"), found.get("prediction_logits"), found[0]) if one is not None
-            )
-    return _refuse_apart(_apart(mine, other), "transformers", _tolerance(ours))
+        rows = draw_rows(ours.model, ours.tokenizer)
+        apart = _apart(run_rows(ours.model, task, rows), _run_there(theirs, task, rows))
+    return _refuse_apart(apart, "transformers", _tolerance(ours))
+
+
+def run_rows(model: Any, task: str, rows: Tensor) -> Tensor:
+    """The logits of a network of ours for rows of ids, (B, T, V); of an encoder, the hidden states, (B, T, D)."""
+    if task == "translate":
+        found: Tensor = model.logits(model(rows, rows.flip(0)))
+        return found
+    found = model(rows)
+    return found if task == "encode" else model.logits(found)
+
+
+def _run_there(model: Any, task: str, rows: Tensor) -> Tensor:
+    if task == "translate":
+        found: Tensor = model(input_ids=rows, decoder_input_ids=rows.flip(0)).logits
+        return found
+    told = model(input_ids=rows)
+    return next(one for one in (told.get("logits"), told.get("prediction_logits"), told[0]) if one is not None)
 
 
 def compare_engines(fast: Any, slow: Any) -> str | None:
@@ -60,7 +71,7 @@ def compare_engines(fast: Any, slow: Any) -> str | None:
         return None
     import torch
 
-    rows = _rows(slow).tolist()
+    rows = draw_rows(slow.model, slow.tokenizer).tolist()
     engine, pieces = fast._fast.opened(), fast._fast.pieces
     named = [[pieces[number] for number in row] for row in rows]
     with torch.inference_mode():
@@ -82,14 +93,14 @@ def compare_engines(fast: Any, slow: Any) -> str | None:
         return _refuse_apart(max(worst, _apart(mine, other)), "ctranslate2", TOLERANCE)
 
 
-def _rows(ours: Any) -> Tensor:
+def draw_rows(model: Any, tokenizer: Any) -> Tensor:
     """Ids from all over the table, the special and the last ones among them, (B, T); padding is not one."""
     import torch
 
-    size = ours.model.config.vocab_size
+    size = model.config.vocab_size
     drawn = torch.randperm(size, generator=torch.Generator().manual_seed(0)).tolist()
-    ids = dict.fromkeys([*sorted(ours.tokenizer.special_ids), *range(max(0, size - LENGTH), size), *drawn])
-    skipped = {ours.model.pad_id} if hasattr(ours.model, "pad_id") else set()
+    ids = dict.fromkeys([*sorted(tokenizer.special_ids), *range(max(0, size - LENGTH), size), *drawn])
+    skipped = {model.pad_id} if hasattr(model, "pad_id") else set()
     kept = [number for number in ids if number < size and number not in skipped][:READ]
     kept = kept * LENGTH if len(kept) < LENGTH else kept
     return torch.tensor(kept[: len(kept) // LENGTH * LENGTH]).view(-1, LENGTH)
@@ -136,3 +147,38 @@ def _refuse_apart(worst: float, where: str, most: float) -> str:
         raise FolderError(f"numbers in {where} differ by {worst:.2g} of the largest; the model is not the same there "
                           f"and here, and nothing was written")  # fmt: skip
     return f"numbers in {where} differ by at most {worst:.1g} of the largest"
+
+
+def main(folder: Path, tensors: bytes) -> dict[str, Any]:
+    """How far the logits of a trained model are from what transformers makes of its folder.
+
+    tensors: rows of ids and the model's logits for them, as safetensors.
+    """
+    import torch
+    from safetensors.torch import load as parse
+
+    try:
+        import transformers
+    except Exception as problem:
+        return {"not_compared": f"transformers cannot be imported: {_line(problem)}"}
+    from regard.run import load
+
+    given = parse(tensors)
+    try:
+        ours = load(folder, engine="torch")
+        task = str(ours.about["task"])
+        with warnings.catch_warnings(), torch.inference_mode():
+            warnings.simplefilter("ignore")
+            theirs = getattr(transformers, CLASSES[task]).from_pretrained(folder, dtype=torch.float32).eval()
+            _compare_texts(folder, ours, transformers)
+            return {"difference": _apart(given["logits"], _run_there(theirs, task, given["rows"]))}
+    except Exception as problem:
+        return {"differs": _line(problem)}
+
+
+def _line(problem: Exception) -> str:
+    return " ".join(f"{problem or type(problem).__name__}".split())[:200]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(main(Path(sys.argv[1]), sys.stdin.buffer.read())) + "\n")

@@ -16,9 +16,10 @@ from torch import Tensor
 from regard import __version__
 from regard.data.store import open_tensors
 from regard.errors import RunError
-from regard.folder import ModelFolder, write_model
+from regard.folder import Content, ModelFolder, write_model
 from regard.model.size import count_parameters
 from regard.run.begin import Material
+from regard.run.claims import Claim, compare_claim, is_claimed, recall_claim
 from regard.run.crew import Team
 from regard.run.journal import Journal
 from regard.run.plan import Plan, is_due, last_step, validations
@@ -46,6 +47,7 @@ class Finished:
     seconds: float
     scores: dict[str, float]
     reason: str
+    note: str | None = None  # what a person should know
 
 
 Event = Progress | Scored | Finished
@@ -230,9 +232,19 @@ class Session:
                 scores, step = last.scores, last.step
         if not is_last_best and step is not None:
             restore_weights(self.judge, self.store.get("best", step))
-        self._write_model(self.judge.state_dict(), step or 0, scores, self._extras())
+        problem = self._write_finished(step or 0, scores)
         self._make_copy()
-        return Finished(self.folder, self.trainer.step, self.standing.seconds, scores, reason)
+        note = f"It opens here only: in transformers {problem}. Please report it with regard.json" if problem else None
+        return Finished(self.folder, self.trainer.step, self.standing.seconds, scores, reason, note)
+
+    def _write_finished(self, step: int, scores: dict[str, float]) -> str | None:
+        """Writes the finished model, which claims a class of transformers only if it is the same there; else why."""
+        extras, weights, claim = self._extras(), self.judge.state_dict(), recall_claim(self.config, self.tokenizer)
+        contents = self._write_model(weights, step, scores, extras, claim)
+        if claim is None and is_claimed(contents):
+            claim = compare_claim(self.folder, self.config, self.judge.cpu().eval(), self.tokenizer)
+            self._write_model(weights, step, scores, extras, claim)
+        return claim.problem if claim else None
 
     def _extras(self) -> Extras:
         tensors, _ = open_tensors(self.store.folder.parent / TOKENS)
@@ -252,10 +264,12 @@ class Session:
         return scores[name] < best[name] if self.data.lower_is_better else scores[name] > best[name]
 
     def _write_model(
-        self, weights: dict[str, Tensor], step: int, scores: dict[str, float], extras: Extras | None = None
-    ) -> None:
+        self, weights: dict[str, Tensor], step: int, scores: dict[str, float], extras: Extras | None = None,
+        claim: Claim | None = None,
+    ) -> dict[str, Content]:  # fmt: skip
         self.owned.check()
         extras = extras or Extras()
+        contents = self.task.pack(self.config.model, weights, self.tokenizer)
         about = {
             "format": 1,
             "regard": __version__,
@@ -270,10 +284,12 @@ class Session:
             "scores_signature": self.data.signature,
             "step": step,
             "training": {"steps": self.standing.step, "tokens": self.standing.tokens, "seconds": self.standing.seconds},
+            **({"transformers": claim.about} if claim and is_claimed(contents) else {}),
             **extras.about,
         }
-        contents = self.task.pack(self.config.model, weights, self.tokenizer)
+        contents |= claim.pack(self.config, weights) if claim else {}
         write_model(self.folder, about, contents | extras.contents | {"README.md": model_card(about, self.task.shape)})
+        return contents
 
     def _save(self) -> None:
         self.owned.check()

@@ -16,6 +16,18 @@ def count_in_words(parameters: int) -> str:
     return f"{parameters / 1e6:.2f} M"
 
 
+def describe_comparison(about: dict[str, Any]) -> str | None:
+    """What came of the comparison with transformers at the end of a training; None if it has no class for the model."""
+    found = about.get("transformers")
+    if not isinstance(found, dict):
+        return None
+    if isinstance(apart := found.get("largest_difference"), int | float):
+        return f"with transformers {found.get('version')}: logits differ by at most {apart:.1g} of the largest"
+    if problem := found.get("differs"):
+        return f"with transformers {found.get('version')}: it opens here only, {problem}"
+    return f"not yet: {found.get('not_compared')}"
+
+
 def model_card(about: dict[str, Any], shape: tuple[str, ...]) -> str:
     """A model card from what regard.json tells; shape: the settings of the network that matter."""
     settings, data = about["settings"], about["data"]
@@ -38,6 +50,7 @@ def model_card(about: dict[str, Any], shape: tuple[str, ...]) -> str:
         "## Scores on held-out text", "", scores, "", about["scores_signature"], "",
         f"Trained for {about['training']['steps']} steps in {about['training']['seconds'] / 60:.1f} minutes. "
         f"All settings are in regard.json.", "",
+        *([f"Compared {compared}.", ""] if (compared := describe_comparison(about)) else []),
     ])  # fmt: skip
 
 

@@ -37,6 +37,7 @@ from regard.use.translation import Translation, join, notes_on, put_in_words
 if TYPE_CHECKING:
     from torch import nn
 
+    from regard.config import ModelConfig
     from regard.engine.ctranslate2 import FastTranslator
     from regard.engine.native import NativeTranslator
     from regard.generate.found import Finding, Hypothesis
@@ -61,15 +62,19 @@ class Translator(Trained):
 
         def read(tokenizer: Tokenizer) -> nn.Module:
             from regard.interop import marian, own
-            from regard.model.transformer import EncoderDecoder
+            from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
 
             if folder.config.get("model_type") == "encoder-decoder":
                 return read_pair(folder, tokenizer)
             layout = choose_layout(folder, {"marian": marian, "pegasus": marian, "regard-translate": own})
             told = generation_of(folder, tokenizer)
-            return read_network(
-                folder, tokenizer, layout, lambda config, t: EncoderDecoder(config, t.pad_id, told.start, told.never)
-            )
+
+            def build(config: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+                if config.encoder:
+                    return EncoderAndDecoder(config, tokenizer.pad_id, told.never)
+                return EncoderDecoder(config, tokenizer.pad_id, told.start, told.never)
+
+            return read_network(folder, tokenizer, layout, build)
 
         return cls(folder, read, running)
 

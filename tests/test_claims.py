@@ -1,0 +1,102 @@
+"""A finished model claims a class of transformers only if it computes the same logits there."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError
+
+import pytest
+from conftest import family_settings
+
+import regard
+import regard.config
+from regard.cli.report import describe
+from regard.interop import own
+from regard.run import claims
+from regard.tasks import TASKS
+from regard.tasks.card import describe_comparison
+
+FOLDERS = ["folder", "writer_folder", "filler_folder"]
+
+
+def read(folder, name):
+    return json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("fixture", FOLDERS)
+def test_a_trained_model_tells_how_far_transformers_is_from_it(fixture, request):
+    folder = request.getfixturevalue(fixture)
+    found = read(folder, "regard.json")["transformers"]
+    assert found["version"] and 0 <= found["largest_difference"] < claims.TOLERANCE
+    assert not read(folder, "config.json")["model_type"].startswith(own.PREFIX)
+    about = regard.load(folder).about
+    assert describe_comparison(about) in describe(about, 1, 1)
+    assert describe_comparison(about) in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_an_answerer_claims_nothing(answerer_folder):
+    assert "transformers" not in read(answerer_folder, "regard.json")
+
+
+@pytest.mark.parametrize(("task", "wrong"), [
+    ("fill", {"hidden_act": "relu"}),
+    ("write", {"vocab_size": 7}),  # which does not open there at all
+])  # fmt: skip
+def test_a_model_that_differs_there_claims_nothing_and_opens_here(task, wrong, tmp_path, family_files, monkeypatch):
+    family = TASKS[task]
+
+    def pack(model, weights, tokenizer):
+        """The model's files, with something in config.json that is not so."""
+        contents = family.pack(model, weights, tokenizer)
+        return contents | {"config.json": json.dumps(json.loads(contents["config.json"]) | wrong)}
+
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(TASKS, task, dataclasses.replace(family, pack=pack))
+    to = tmp_path / "model"
+    finished = regard.train(task, to=to, settings=family_settings(task, 20), **family_files[task])
+    about = read(to, "regard.json")
+    assert read(to, "config.json")["model_type"] == f"{own.PREFIX}{task}"
+    assert about["transformers"]["differs"] in finished.note and "opens here only" in describe_comparison(about)
+    assert regard.load(to).model.config.activation == about["settings"]["model"]["activation"]
+    opened = regard.load(to)
+    assert claims.recall_claim(regard.config.resolve(about["settings"]), opened.tokenizer) is None
+
+
+def test_one_comparison_serves_all_sizes_but_no_other_setting(filler_folder, writer_folder):
+    about, tokenizer = read(filler_folder, "regard.json"), regard.load(filler_folder).tokenizer
+    told = regard.config.resolve(about["settings"])
+    known = claims.recall_claim(told, tokenizer)
+    assert known.about["largest_difference"] == pytest.approx(about["transformers"]["largest_difference"], abs=1e-9)
+
+    def other(**settings):
+        return told.model_copy(update={"model": told.model.model_copy(update=settings)})
+
+    assert claims.recall_claim(other(width=64, layers=3), tokenizer) == known
+    for settings in ({"activation": "relu"}, {"is_tied": False}, {"norm": "pre"}, {"epsilon": 1e-6}, {"key_heads": 2}):
+        assert claims.recall_claim(other(**settings), tokenizer) is None, settings
+    assert claims.recall_claim(told, regard.load(writer_folder).tokenizer) is None
+
+
+def test_without_transformers_the_model_says_that_it_was_not_compared(family_files, tmp_path, monkeypatch):
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(claims, "version", absent)
+    regard.train("fill", to=tmp_path / "model", settings=family_settings("fill", 5), **family_files["fill"])
+    about = read(tmp_path / "model", "regard.json")
+    assert about["transformers"] == {"not_compared": "transformers is not installed"}
+    assert describe_comparison(about) == "not yet: transformers is not installed"
+    assert read(tmp_path / "model", "config.json")["model_type"] == "bert"
+
+
+def test_nothing_of_transformers_stays_imported(pairs, tmp_path):
+    code = (
+        "import json, sys, regard\n"
+        "regard.train('translate', to=sys.argv[1], settings=json.loads(sys.argv[2]), **json.loads(sys.argv[3]))\n"
+        "assert 'transformers' not in sys.modules"
+    )
+    words = [str(tmp_path / "model"), json.dumps(family_settings("translate", 5)),
+             json.dumps({name: str(path) for name, path in pairs.items()})]  # fmt: skip
+    subprocess.run([sys.executable, "-c", code, *words], check=True)
+    assert "largest_difference" in read(tmp_path / "model", "regard.json")["transformers"]
