@@ -137,6 +137,7 @@ ODD = [
     ("fill", {"norm": "pre"}),
     ("fill", {"positions": "rotary", "is_gated": True}),
     ("fill", {"segments": 0}),
+    ("fill", {"value_width": 12}),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
+from regard.errors import FolderError
 from regard.interop.keys import Keys, take
 from regard.interop.names import check, drop_known, plain, rename, with_prefix
 from regard.interop.shapes import activation, config_keys, make_shape
@@ -105,6 +106,9 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
 def read_shape(config: dict[str, Any], keys: Keys) -> ModelConfig:
     """What BERT and its kin tell of a network in the same words."""
     told = take(config, keys)
+    if told.get("type_vocab_size") == 0:
+        raise FolderError("config.json has type_vocab_size=0, and a BERT adds a token type's vector to each token; "
+                          "it must be at least 1")  # fmt: skip
     return make_shape(
         kind="bert" if "type_vocab_size" in told else "bert-generation",
         vocab_size=told["vocab_size"],

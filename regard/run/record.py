@@ -101,10 +101,12 @@ def clear(run: Path) -> None:
 def _refuse_others(folder: Path, run: Path, fresh: bool) -> None:
     """Whatever is overwritten later must be ours."""
     remedy = "move it away, or train to another folder"
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder} is a file; --to needs a folder")
-    if not folder.is_dir():
+    try:
+        kind = stat.S_IFMT(folder.stat().st_mode)  # asked once: a competitor that is refused may remove it meanwhile
+    except FileNotFoundError:
         return
+    if kind != stat.S_IFDIR:
+        raise RunError(f"{folder} is a file; --to needs a folder")
     has_run, has_model = os.path.lexists(run), read_about(place_of(folder)) is not None
     if has_run and (run.is_symlink() or not run.is_dir()):
         raise RunError(f"{run} is a {'link' if run.is_symlink() else 'file'}, and a training keeps its state in a "

@@ -115,7 +115,9 @@ def _sentence_settings(folder: Path, model: Any) -> dict[str, Any]:
     """What the files of a sentence encoder tell: pooling, whether vectors are normed, most tokens."""
     modules = _read(folder / "modules.json") or []
     if not isinstance(modules, list) or not all(
-        isinstance(module, dict) and Path(str(module.get("path", ""))).name == module.get("path", "")
+        isinstance(module, dict)
+        and module.get("path") != ".."
+        and Path(str(module.get("path", ""))).name == module.get("path", "")
         for module in modules
     ):
         raise FolderError(f"{folder}: modules.json is not a list of modules, each in a folder of this one")

@@ -10,7 +10,7 @@ from regard.config import ModelConfig
 from regard.engine.ctranslate2 import FastTranslator
 from regard.engine.native import NativeTranslator
 from regard.generate.settings import Search
-from regard.interop import ctranslate2
+from regard.interop.ctranslate2 import describe_translator
 from regard.interop.generation import Generation
 from regard.model.transformer import EncoderDecoder
 
@@ -37,9 +37,8 @@ def engines(tmp_path_factory):
                 model.embedding.table.weight[PAD] = 0
                 model.output_bias[END] += torch.randn(()) * 4
             to = tmp_path_factory.mktemp("copy")
-            weights = model.state_dict()
-            spec = ctranslate2.describe_translator(config, weights, PIECES, TOLD, PAD, PLACES, ALIGNMENT)
-            ctranslate2.save(spec, to)
+            weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+            describe_translator(config, weights, PIECES, TOLD, PAD, PLACES, ALIGNMENT).save(to)
             fast = FastTranslator(to, PIECES, [END], "float32", PLACES)
             made[seed] = fast, NativeTranslator(model, [END], ALIGNMENT, PLACES)
         return made[seed]
