@@ -4,10 +4,10 @@ import json
 import tempfile
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.run.journal import METRICS, Journal, read_after, read_entries
+from regard.run.journal import FILM, METRICS, Journal, read_after, read_entries
 
 
 @given(st.lists(st.integers(0, 9), max_size=12).map(sorted), st.integers(-1, 9), st.integers(0, 30))
@@ -17,7 +17,37 @@ def test_later_steps_are_read_whole_whatever_is_cut_short(steps, after, cut):
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / METRICS
         path.write_text("".join(f"{line}\n" for line in lines) + '{"step": 9, "loss": 0.5, "rate": 1}'[:cut])
-        assert read_after(path, after) == [entry for entry in entries if entry["step"] > after]
+        assert read_after(path, after, 99) == [entry for entry in entries if entry["step"] > after]
         Journal(Path(place)).go_on_from(after)
         assert [entry for _, entry in read_entries(path)] == [entry for entry in entries if entry["step"] <= after]
         assert path.read_text().count("\n") == sum(step <= after for step in steps)
+
+
+@given(st.lists(st.integers(0, 300_000), min_size=1, max_size=12), st.integers(1, 12), st.integers(0, 600_000))
+@settings(max_examples=30)
+def test_the_newest_entries_are_read_from_the_end_up_to_a_limit(lengths, most, most_bytes):
+    entries = [{"step": step, "text": "x" * length} for step, length in enumerate(lengths)]
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / FILM
+        path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
+        found = read_after(path, -1, most, most_bytes)
+        assert found == entries[len(entries) - len(found) :] and len(found) <= most
+        assert len(found) == min(most, len(entries)) or len(json.dumps(entries[-1 - len(found)])) + sum(
+            len(json.dumps(entry)) + 1 for entry in found
+        ) >= most_bytes - 1  # fmt: skip
+        assert read_after(path, -1, most) == entries[-most:]
+
+
+def test_no_more_than_the_end_of_a_long_file_is_read(tmp_path):
+    path = tmp_path / METRICS
+    path.write_bytes(b"")
+    with path.open("r+b") as file:
+        file.truncate(2**31)  # a hole
+        file.seek(0, 2)
+        file.write(b'\n{"step": 1}\n{"step": 2}\n')
+    assert read_after(path, 0, 9) == [{"step": 1}, {"step": 2}]
+
+
+def test_a_number_that_json_cannot_hold_is_read_as_none(tmp_path):
+    (tmp_path / METRICS).write_text('{"step": 1, "loss": NaN, "rate": 1e999}\n')
+    assert read_after(tmp_path / METRICS, 0, 9) == [{"step": 1, "loss": None, "rate": None}]

@@ -4,18 +4,22 @@ become and what the model looks at in them (film.jsonl), to be watched while it 
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.files import append_line, read_regular, write_whole
+from regard.files import append_line, open_regular, read_regular, write_whole
 
 if TYPE_CHECKING:
     from regard.trainer.loop import Progress
 
 METRICS, FILM = "metrics.jsonl", "film.jsonl"
 MOST_BYTES = 2**30  # a larger file is not one of ours
+MOST_TAIL_BYTES = 2**23  # read of a file that is watched
+BLOCK = 2**16  # bytes read at a time, at least
 
 
 class Journal:
@@ -56,23 +60,42 @@ class Journal:
 
 def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """The lines of such a file that are whole, and what they say."""
-    return list(_newest_first(path))[::-1]
+    lines = read_regular(path, MOST_BYTES).split(b"\n")
+    return [(line.decode(), entry) for line in lines if (entry := _parse(line))]
 
 
-def read_after(path: Path, step: int) -> list[dict[str, Any]]:
-    """What such a file says of later steps; older lines are not looked at."""
-    newer = takewhile(lambda entry: entry["step"] > step, (entry for _, entry in _newest_first(path)))
-    return list(newer)[::-1]
+def read_after(path: Path, step: int, most: int, most_bytes: int = MOST_TAIL_BYTES) -> list[dict[str, Any]]:
+    """The newest entries of later steps, at most so many; no more than the last `most_bytes` of the file are read."""
+    entries = filter(None, map(_parse, _newest_lines(path, most_bytes)))
+    return list(islice(takewhile(lambda entry: entry["step"] > step, entries), most))[::-1]
 
 
-def _newest_first(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for line in reversed(read_regular(path, MOST_BYTES).decode("utf-8", "replace").splitlines()):
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            continue  # cut short by a crash, or being written
-        if isinstance(entry, dict) and isinstance(entry.get("step"), int):
-            yield line, entry
+def _newest_lines(path: Path, most: int) -> Iterator[bytes]:
+    """The last lines of a file, the newest first, read from the end block by block."""
+    with open_regular(path) as file:
+        end, begun = os.fstat(file.fileno()).st_size, b""
+        least = max(0, end - most)
+        while end > least:
+            start = max(least, end - max(BLOCK, len(begun)))  # a line of many blocks is not copied for each of them
+            file.seek(start)
+            begun, *lines = (file.read(end - start) + begun).split(b"\n")
+            yield from reversed(lines)
+            end = start
+        if least == 0:
+            yield begun
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    """What a line says, if it is whole: it may have been cut short by a crash, or is being written."""
+    try:
+        entry = json.loads(line.decode(), parse_float=_finite, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) and isinstance(entry.get("step"), int) else None
+
+
+def _finite(number: str) -> float | None:
+    return value if math.isfinite(value := float(number)) else None
 
 
 def _append(path: Path, entry: dict[str, Any]) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from regard.files import read_regular
-from regard.folder import ABOUT
+from regard.files import parse_json, read_regular
+from regard.install import ABOUT, MOST_JSON_BYTES
 from regard.run.journal import FILM, METRICS, read_after
 from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
@@ -20,7 +22,6 @@ from regard.serve.served import Gallery, as_dict, aside
 from regard.text.stories import split_sentences
 from regard.use.translation import Translation
 
-MOST_ABOUT = 2**24  # bytes of a run's regard.json
 LETTERS_EACH = 400  # of a translation or a vector in an answer, about
 MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training that are told at a time
 
@@ -141,18 +142,25 @@ def _watch_runs(router: APIRouter, gallery: Gallery) -> None:
         return sorted(gallery.runs)
 
     @router.get("/runs/{name}")
-    async def run(name: str, after: int = -1) -> dict[str, Any]:
+    async def run(name: str, after: int = -1) -> Response:
         """What a training has logged after a step."""
-        if name not in gallery.runs:
-            raise RequestError(404, f"there is no run {name}")
-        return read_run(gallery.runs[name], after)
+        return await _watched(gallery, name, lambda folder: read_run(folder, after))
 
     @router.get("/runs/{name}/film")
-    async def film(name: str, after: int = -1) -> dict[str, Any]:
+    async def film(name: str, after: int = -1) -> Response:
         """What became of a training's samples, and what the model looked at in its probes, after a step."""
-        if name not in gallery.runs:
-            raise RequestError(404, f"there is no run {name}")
-        return {"frames": _entries_after(gallery.runs[name] / "run" / FILM, after)[-MOST_FRAMES:]}
+        return await _watched(
+            gallery, name, lambda folder: {"frames": _entries_after(folder / "run" / FILM, after, MOST_FRAMES)}
+        )
+
+
+async def _watched(gallery: Gallery, name: str, read: Callable[[Path], dict[str, Any]]) -> Response:
+    """What is read of a run, read and written as JSON in another thread."""
+    if name not in gallery.runs:
+        raise RequestError(404, f"there is no run {name}")
+    folder = gallery.runs[name]
+    content = await asyncio.to_thread(lambda: json.dumps(read(folder), ensure_ascii=False).encode("utf-8", "replace"))
+    return Response(content, media_type="application/json")
 
 
 def optional(fields: dict[str, Any], name: str) -> str | None:
@@ -163,17 +171,24 @@ def optional(fields: dict[str, Any], name: str) -> str | None:
 def read_run(folder: Path, after: int) -> dict[str, Any]:
     """The newest events of a run's metrics, as far as they are whole."""
     try:
-        told = json.loads(read_regular(folder / ABOUT, MOST_ABOUT))
+        told = parse_json(read_regular(folder / ABOUT, MOST_JSON_BYTES))
     except FileNotFoundError:
         told = {}
-    except (OSError, ValueError, RecursionError):
-        raise RequestError(503, f"{ABOUT} of this run cannot be read now") from None
-    events = _entries_after(folder / "run" / METRICS, after)
-    return {"events": events[-MOST_EVENTS:], "scores": told.get("scores", {}), "step": told.get("step")}
+    except (OSError, ValueError):
+        told = None
+    if not isinstance(told, dict):
+        raise RequestError(503, f"{ABOUT} of this run cannot be read now")
+    events = _entries_after(folder / "run" / METRICS, after, MOST_EVENTS)
+    return {"events": events, "scores": told.get("scores", {}), "step": told.get("step")}
 
 
-def _entries_after(path: Path, after: int) -> list[dict[str, Any]]:
-    return read_after(path, after) if path.is_file() else []
+def _entries_after(path: Path, after: int, most: int) -> list[dict[str, Any]]:
+    try:
+        return read_after(path, after, most)
+    except FileNotFoundError:
+        return []
+    except OSError:
+        raise RequestError(503, f"{path.name} of this run cannot be read now") from None
 
 
 def _told(one: Translation) -> dict[str, Any]:

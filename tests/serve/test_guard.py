@@ -22,6 +22,21 @@ def test_strangers_are_kept_out(server):
         assert server.ask(f"/page/{name}")[0] == 404
 
 
+@pytest.mark.parametrize("route", ["/page/", "/api/runs/", "/v1/models/"])
+def test_a_name_that_no_file_can_have_is_not_found(server, route):
+    for name in (
+        "a" * 3000 + ".js",
+        "a" * 255 + ".js",
+        "a%00.js",
+        "%ff%fe.js",
+        "%ed%a0%80.js",
+        "..",
+        "%2e%2e%2f.js",
+        ".",
+    ):
+        assert server.ask(f"{route}{name}")[0] in {404, 307}, name
+
+
 def test_no_text_of_a_request_is_logged(server):
     secret = "zanzibarquartz"
     server.ask("/translate", {"q": secret, "source": "en", "target": "fr"})

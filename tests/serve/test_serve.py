@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import os
 import shutil
 import socket
 import threading
@@ -12,6 +13,10 @@ import torch
 from server import Running, wait_until
 
 import regard
+from regard.folder import ABOUT
+from regard.run.journal import METRICS
+from regard.serve.limits import RequestError
+from regard.serve.own import read_run
 
 TEXT = "The old dog sleeps in the garden."
 
@@ -406,3 +411,19 @@ def test_an_encoder_is_served_to_openais_client_and_to_ours(tmp_path, pairs):
         assert server.ask("/v1/completions", {"model": "vectors", "prompt": "a"})[0] == 422
     finally:
         assert server.stop() == 0
+
+
+def test_a_run_whose_files_are_damaged_is_told_so_or_read_as_far_as_it_is_whole(tmp_path):
+    (tmp_path / "run").mkdir()
+    assert read_run(tmp_path, -1) == {"events": [], "scores": {}, "step": None}
+    (tmp_path / "run" / METRICS).write_text('{"step": 1}\n[]\n{"step": 2, "loss": NaN}\n{"st')
+    assert read_run(tmp_path, 0)["events"] == [{"step": 1}, {"step": 2, "loss": None}]
+    for content in ("[]", '"x"', "[" * 100_000, '{"step": NaN}', '{"step": 1, "step": 2}', "{"):
+        (tmp_path / ABOUT).write_text(content)
+        with pytest.raises(RequestError, match="cannot be read now"):
+            read_run(tmp_path, -1)
+    (tmp_path / ABOUT).write_text('{"step": 7}')
+    os.mkfifo(tmp_path / "run" / "pipe")
+    (tmp_path / "run" / "pipe").replace(tmp_path / "run" / METRICS)
+    with pytest.raises(RequestError, match="cannot be read now"):
+        read_run(tmp_path, -1)
