@@ -45,6 +45,7 @@ def check(
 
     chosen = pair_of_numbers(columns or "1,2"), pair_of_words(keys) if keys else None
     pairs = None if plain else pairs_of(files, *chosen)
+    texts = None
     try:
         known = hashes_of(against or [], pairs)
         valid = pairs_of(against, *chosen) if pairs and against else None
@@ -52,9 +53,11 @@ def check(
             if pairs:
                 report = check_pairs(pairs, known, tick, valid=valid)
             else:
-                report = check_text(list(TextFiles.of([*files]).paths), known, tick)  # also of folders, as training
+                texts = TextFiles.of([*files])  # also of folders, as training
+                report = check_text(list(texts.paths), known, tick)
     except CorpusError as problem:  # a file that cannot be read as lines at all
         report = Report([file.name for file in files], stops=str(problem))
+    report.leave_out(texts.skipped if texts else ())
     put(json.dumps(_as_json(report), ensure_ascii=False) if as_json else describe(report))
     if report.stops or (strict and report.has_problems):
         raise typer.Exit(1)
@@ -122,7 +125,8 @@ def describe(report: Any) -> str:
         lines += [f"  training {words['training']}", f"  fix: {words['fix']}"]
         for one in finding.examples:
             shown = f": {one['text']}" if one["text"] else ""
-            lines.append(f"  {one['file']} line {one['line']}{shown}")
+            line = f" line {one['line']}" if one["line"] else ""
+            lines.append(f"  {one['file']}{line}{shown}")
     return "\n".join(lines)
 
 

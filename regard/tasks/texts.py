@@ -42,8 +42,10 @@ def read_corpus(
     else:
         with named(files.paths):
             examples, valid = split(examples)
-    skipped = [path for one in (files, valid_files) if one for path in one.skipped]
-    left_out = [LeftOut("hidden or not text", len(skipped), _some(skipped), "files")] if skipped else []
+    skipped: dict[str, list[Path]] = {}
+    for path, reason in (one for text in (files, valid_files) if text for one in text.skipped):
+        skipped.setdefault(reason, []).append(path)
+    left_out = [LeftOut(reason, len(paths), _some(paths), "files") for reason, paths in skipped.items()]
     return Corpus(
         examples, valid, left_out, {role: fingerprint(path) for role, path in roles.items()}, name_files(roles)
     )

@@ -4,7 +4,7 @@ Advice must not harm when it is followed to the letter: it never breaks the pair
 running text. Commands are run by tests/text/test_doctor.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -101,6 +101,18 @@ AILMENTS: dict[str, Ailment] = {
         "paste -d \"$(printf '\\1')\" SOURCE TARGET | LC_ALL=C awk -F \"$(printf '\\1')\" "
         '\'!seen[$0]++ { print $1 > "unique.source"; print $2 > "unique.target" }\'',
         dict.fromkeys(("tsv", "jsonl"), "LC_ALL=C awk '!seen[$0]++' < old > new"),
+    ),
+    "left out": Ailment(
+        "files of the folder that are not read",
+        "if they hold text to learn from",
+        "leaves them out, and counts them",
+        "convert them to text in UTF-8, put files in the place of links, or move them out of the folder",
+    ),
+    "hidden": Ailment(
+        "hidden files of the folder that are not read (their name, or a folder's, starts with a dot)",
+        "no",
+        "leaves them out, and counts them",
+        "nothing to do; to learn from them, name them",
     ),
     "same file": Ailment(
         "files that are the same as another",
@@ -217,6 +229,15 @@ class Report:
         if len(found.examples) < EXAMPLES:
             clean = "".join(letter if letter.isprintable() else "�" for letter in shown[:160])
             found.examples.append({"file": path.name, "line": line, "text": clean})
+
+    def leave_out(self, skipped: Iterable[tuple[Path, str]]) -> None:
+        """Counts the files of a folder that are not read. All are named but hidden ones, which may be thousands."""
+        for path, reason in skipped:
+            kind = "hidden" if reason == "hidden" else "left out"
+            found = self.findings.setdefault(kind, Finding(kind))
+            found.count += 1
+            if kind == "left out" or len(found.examples) < EXAMPLES:
+                found.examples.append({"file": str(path), "line": 0, "text": reason})
 
     def stop_for(self, verify: Callable[[], None]) -> None:
         """Has training's own reader judge whether it would stop."""

@@ -18,6 +18,7 @@ from regard.files import hash_file, open_regular
 GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
+HEAD = 4096  # bytes of a beginning
 LONGEST_LINE = 2**20  # bytes of a line of a pair or a story
 LONGEST_RUNNING = 2**27  # bytes of a line of running text, which may be one line as a whole
 PACKED_FROM, PACKED_MOST = 2**24, 200  # bytes from which on, and how many times, a packed file may not grow
@@ -98,7 +99,7 @@ def read_lines(path: Path, *, keeps_ends: bool = False, longest: int = LONGEST_L
 def read_head(path: Path) -> bytes:
     """The first bytes of a file, unpacked."""
     with open_text(path) as file:
-        return file.read(4096)
+        return file.read(HEAD)
 
 
 def read_whole(path: Path) -> str:

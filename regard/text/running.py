@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.text.corpus import LONGEST_RUNNING, read_head, read_lines, read_whole
+from regard.files import open_regular
+from regard.text.corpus import HEAD, LONGEST_RUNNING, UTF16_MARKS, read_head, read_lines, read_whole
 
 SHARE = 20  # one part in this many is held out when no text to validate on is given
 
@@ -21,44 +22,64 @@ class TextFiles:
     """Where running text is."""
 
     paths: tuple[Path, ...]
-    skipped: tuple[Path, ...] = ()  # files of the given folders that are hidden or not text
+    skipped: tuple[tuple[Path, str], ...] = ()  # what is left out of the given folders, and why
 
     @classmethod
     def of(cls, files: str | Path | list[str | Path] | tuple[str | Path, ...]) -> TextFiles:
-        """The same from names, one or several; of a folder, every file of text in it and below it, in order."""
+        """The same from names, one or several; of a folder, every file of text in it and below it, in order. Text
+        with a NUL or a line in another encoding is text too: its reader names the line."""
         names = [files] if isinstance(files, str | Path) else list(files)
         if not names:
             raise CorpusError("no file of text was given; name at least one")
         paths: list[Path] = []
-        skipped: list[Path] = []
+        skipped: list[tuple[Path, str]] = []
         for name in map(Path, names):
             found = sorted(_below(name)) if name.is_dir() else [name]
-            chosen = {path for path in found if not name.is_dir() or _is_text(path, name)}
-            if not chosen:
+            reasons = {path: _why_not(path, name) if name.is_dir() else None for path in found}
+            if all(reasons.values()):
                 raise CorpusError(f"{name} is a folder without a file of text in it or below it; name another")
-            paths += [path for path in found if path in chosen]
-            skipped += [path for path in found if path not in chosen]
+            paths += [path for path, reason in reasons.items() if not reason]
+            skipped += [(path, reason) for path, reason in reasons.items() if reason]
         return cls(tuple(paths), tuple(skipped))
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Every file in a folder and below it; links are not followed."""
-    for place, _, names in os.walk(folder):
+    """Every file in a folder and below it, and every link, which is not followed."""
+
+    def refuse(problem: OSError) -> None:
+        raise CorpusError(f"{problem.filename} cannot be read: {problem.strerror}")
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
         yield from (Path(place) / name for name in names)
+        yield from (path for path in (Path(place) / name for name in folders) if path.is_symlink())
 
 
-def _is_text(path: Path, folder: Path) -> bool:
-    """Whether a file in a folder is one that people write: not hidden, no link, and its beginning is UTF-8 text."""
-    if path.is_symlink() or not path.is_file() or any(part.startswith(".") for part in path.relative_to(folder).parts):
-        return False
+def _why_not(path: Path, folder: Path) -> str | None:
+    """Why a file in a folder is left out, if it is: only what is surely not text that people write."""
+    if any(part.startswith(".") for part in path.relative_to(folder).parts):
+        return "hidden"
+    if path.is_symlink() or not path.is_file():
+        return "a link, pipe or device"
     try:
-        head = read_head(path)
-        head.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        return problem.start >= len(head) - 4 and b"\0" not in head  # a letter that the end of the head cut
-    except (OSError, EOFError, zlib.error, CorpusError):
-        return False
-    return bool(head.strip()) and b"\0" not in head
+        with open_regular(path) as file:
+            head = file.read(2)
+        head = head if head in UTF16_MARKS else read_head(path)  # which is refused with the remedy when it is read
+    except CorpusError:
+        return "binary"
+    except (OSError, EOFError, zlib.error) as problem:
+        return f"cannot be read: {getattr(problem, 'strerror', None) or problem}"
+    if not head.strip() and len(head) < HEAD:
+        return "empty"
+    return "binary" if _is_binary(head) else None
+
+
+def _is_binary(head: bytes) -> bool:
+    """Whether the beginning of a file is full of control characters, as text with a damaged line is not."""
+    if head.startswith(b"%PDF-"):
+        return True
+    controls = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in head)
+    is_utf8 = "\ufffd" not in head[:-4].decode("utf-8", errors="replace") and b"\0" not in head
+    return not is_utf8 and controls > max(2, len(head) // 100)
 
 
 def read_documents(files: TextFiles) -> list[str]:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 
 import pytest
 from rich.console import Console
@@ -122,7 +123,8 @@ def test_a_folder_is_every_text_in_it_and_what_is_none_is_named(tmp_path, pairs)
     words = ("--to", tmp_path / "m", "--steps", 1, "--set", "model.width=16", "--set", "model.layers=1")
     code, _, err = run("train", "fill", tmp_path / "t", *words)
     assert code == 0, err
-    assert "Left out 4 files: hidden or not text (such as" in err and "picture.png" in err
+    for reason, name in (("hidden", "config"), ("binary", "picture.png"), ("empty", "empty.txt"), ("a link", "pipe")):
+        assert re.search(f"Left out 1 files: {reason}.* \\(such as .*{name}", err.replace("\n", " ")), err
     files = json.loads((tmp_path / "m" / "regard.json").read_text())["data"]["files"]
     assert list(files.values()) == ["a.txt", "b.txt", "c.py"]
     code, _, err = run("train", "fill", *(tmp_path / "t" / name for name in ("a.txt", "b.txt", "deep/c.py")), *words)

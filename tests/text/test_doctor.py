@@ -160,9 +160,6 @@ def test_counts_have_the_names_of_what_they_count(tmp_path):
     assert "one ||| eins" in run(tmp_path / "b.tsv").output
 
 
-COMMANDS = ["nul", "control", "line separator", "carriage return", "inner mark", "repeated"]
-
-
 @pytest.mark.parametrize("shape", ["files", "tsv", "jsonl", "text", "stories"])
 def test_no_advice_that_is_followed_breaks_pairs_or_running_text(tmp_path, shape):
     """Every command is run on lines with everything that it is for; no line is lost but duplicate pairs as a whole."""
@@ -292,6 +289,48 @@ def test_pairs_in_one_file_are_looked_over_too(tmp_path, kind):
     swapped = ["--columns", "2,1"] if kind == "tsv" else ["--keys", "de,en"]
     again = json.loads(CliRunner().invoke(app, ["check", str(path), "--json", *swapped]).output)
     assert again["lines"] == told["lines"] == 6000
+
+
+@pytest.mark.parametrize(("raw", "kind", "said"), [
+    (b"a\0b\n", "nul", "bad.txt line 51 has a NUL byte"),
+    ("Straße\n".encode("latin1"), "encoding", "bad.txt line 51 is not UTF-8"),
+    ("naïve ".encode("latin1") * 3 + b"\0\n", "nul", "bad.txt line 51 is not UTF-8"),
+])  # fmt: skip
+@pytest.mark.parametrize("before", [50, 0])
+def test_damaged_text_in_a_folder_is_named_by_its_line_as_if_it_were_given(tmp_path, raw, kind, said, before):
+    (tmp_path / "good.txt").write_text("Good text.\n" * 20)
+    (tmp_path / "bad.txt").write_bytes(b"A line of text.\n" * before + raw + b"And another one.\n" * 9)
+    said = said.replace("51", str(before + 1))
+    found = run(tmp_path)
+    assert found.exit_code == 1 and said in found.output and f"bad.txt line {before + 1}: " in found.output
+    assert kind in {one["kind"] for one in json.loads(run(tmp_path, "--json").output)["findings"]}
+    with pytest.raises(CorpusError, match=said):
+        read_documents(TextFiles.of(tmp_path))
+
+
+def test_every_file_of_a_folder_that_is_not_read_is_named_with_the_reason(tmp_path):
+    texts = tmp_path / "t"
+    texts.mkdir()
+    (texts / "good.txt").write_text("Good text.\n" * 20)
+    (texts / "thai.txt").write_text("ภาษาไทย" * 1000)
+    (texts / ".hidden").write_text("hidden\n")
+    assert run(texts, "--strict").exit_code == 0 and "1 hidden files" in run(texts).output
+    (tmp_path / "elsewhere").mkdir()
+    (texts / "folder").symlink_to(tmp_path / "elsewhere")
+    (texts / "noise.bin").write_bytes(random.Random(1).randbytes(3000))
+    (texts / "paper.pdf").write_bytes(b"%PDF-1.4\n" + b"1 0 obj\n" * 900)
+    (texts / "wide.txt").write_bytes("Text.\n".encode("utf-16-le") * 20)
+    (texts / "packed.gz").write_bytes(gzip.compress(b"Text.\n" * 20)[:-20])
+    (texts / "empty.txt").write_text("")
+    found = run(texts)
+    assert found.exit_code == 0 and run(texts, "--strict").exit_code == 1
+    assert "6 files of the folder that are not read" in found.output
+    for name, why in (("folder", "a link"), ("noise.bin", "binary"), ("paper.pdf", "binary"), ("wide.txt", "binary"),
+                      ("packed.gz", "cannot be read"), ("empty.txt", "empty")):  # fmt: skip
+        assert f"{texts / name}: {why}" in found.output
+    (texts / "marked.txt").write_text("Text.\n" * 20, encoding="utf-16")
+    found = run(texts)
+    assert found.exit_code == 1 and "marked.txt is UTF-16" in found.output and "noise.bin: binary" in found.output
 
 
 def test_a_training_begins_with_what_hurts(tmp_path):
