@@ -7,6 +7,7 @@ Whatever we cannot bound is refused by name. Knows the files' formats, and nothi
 import base64
 import re
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ MOST_ADDED = 50_000
 LONGEST_PIECE = 1024  # characters of a piece, and of a word that is split into pieces
 LONGEST_MARK = 16  # characters that are put before or after a word
 MOST_GROWTH = 32  # times that replacements may make a text longer
-MOST_CHARSMAP_BYTES, LONGEST_MAPPED = 2 * 2**20, 256  # of a table of normal forms, and of one entry of it
+MOST_CHARSMAP_BYTES = 2 * 2**20  # of a table of normal forms
+MOST_ALTERNATIVES, MOST_WAYS = 8, 256  # of a pattern, and ways to match it at one place of a text
 GAPS = 1000  # ids that may be unused, beside as many as there are pieces
 
 KNOWN = {
@@ -29,15 +31,28 @@ KNOWN = {
     "decoder": ("BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Sequence", "Strip",
                 "WordPiece"),
 }  # fmt: skip
+ONCE = (
+    "BertNormalizer",
+    "ByteLevel",
+    "Metaspace",
+    "Precompiled",
+    "TemplateProcessing",
+)  # each makes text longer
 MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 _CASES = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-# Patterns of well-known families that are more than `_is_linear` can tell: cl100k and Llama 3, Qwen, o200k.
+_REST, _SPACES = r"| ?[^\s\p{L}\p{N}]+", r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+_WORDS = (r"[^\r\n\p{L}\p{N}]?" + _UPPER + "*" + _LOWER + "+", r"|[^\r\n\p{L}\p{N}]?" + _UPPER + "+" + _LOWER + "*")
+# Patterns of well-known families that are more than `_is_linear` can tell. All of them match what they look through.
 FAMOUS = {
-    *(_CASES + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + digits + r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+" + _REST + r"|\s+(?!\S)|\s+",  # GPT-2
+    r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",  # CLIP
+    r" ?[\p{L}\p{M}]+| ?\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+",  # our own
+    r" ?[^(\s|[.,!?…。，、।۔،])]+",  # BLOOM
+    *(_CASES + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + digits + _REST + r"[\r\n]*" + _SPACES  # cl100k, Llama 3, Qwen
       for digits in ("{1,3}", "")),
-    r"[^\r\n\p{L}\p{N}]?" + _UPPER + "*" + _LOWER + "+" + _CASES + r"?|[^\r\n\p{L}\p{N}]?" + _UPPER + "+" + _LOWER + "*"
-    + _CASES + r"?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    _WORDS[0] + _CASES + "?" + _WORDS[1] + _CASES + r"?|\p{N}{1,3}" + _REST + r"[\r\n/]*" + _SPACES,  # o200k
+    _WORDS[0] + _WORDS[1] + r"|\p{N}" + _REST + r"[\r\n/]*" + _SPACES,  # Mistral
 }  # fmt: skip
 
 
@@ -50,8 +65,11 @@ def check_tokenizer(told: Any) -> None:
         parts = list(_parts(told.get(role), role, known))
         if len(parts) > MOST_PARTS:
             raise ValueError(f"its {role} has {len(parts)} parts, and at most {MOST_PARTS} are supported")
+        for kind in ONCE:
+            if sum(part["type"] == kind for part in parts) > 1:
+                raise ValueError(f"its {role} has more than one {kind}, and one is supported")
         for part in parts:
-            growth *= _check_part(part, role)
+            growth *= _check_part(part)
         if growth > MOST_GROWTH:
             raise ValueError(f"its {role} replaces parts of a text by much longer ones, again and again")
     _check_ids(_check_model(told.get("model")), told.get("added_tokens"))
@@ -62,8 +80,8 @@ def check_pieces(model: bytes) -> None:
     for number, spec in _fields(model):
         if number in (3, 5) and isinstance(spec, bytes):  # how texts are normalised, and back
             for inner, value in _fields(spec):
-                if inner == 2 and isinstance(value, bytes):
-                    _check_charsmap(value)
+                if inner == 2 and isinstance(value, bytes) and _check_charsmap(value) > MOST_GROWTH:
+                    raise ValueError("its table of normal forms replaces parts of a text by much longer ones")
 
 
 def check_vocabulary(ids: Any) -> None:
@@ -93,7 +111,7 @@ def _parts(told: Any, role: str, known: tuple[str, ...], depth: int = 0) -> Iter
         yield from _parts(part, role, known, depth + 1)
 
 
-def _check_part(part: dict[str, Any], role: str) -> int:
+def _check_part(part: dict[str, Any]) -> int:
     """How many times longer a text may become by it."""
     match part["type"]:
         case "Replace":
@@ -105,7 +123,7 @@ def _check_part(part: dict[str, Any], role: str) -> int:
                 _check_mark(part.get(name))
         case "Precompiled":
             try:
-                _check_charsmap(base64.b64decode(part.get("precompiled_charsmap") or b"", validate=True))
+                return _check_charsmap(base64.b64decode(part.get("precompiled_charsmap") or b"", validate=True))
             except TypeError:
                 raise ValueError("its table of normal forms is no text") from None
         case "TemplateProcessing":
@@ -114,16 +132,21 @@ def _check_part(part: dict[str, Any], role: str) -> int:
             ids = [one.get("ids", []) for one in special.values()] if isinstance(special, dict) else []
             if any(not isinstance(one, list) or len(one) > MOST_PARTS for one in [*lists, *ids]) or len(ids) > 2**10:
                 raise ValueError(f"its template puts more than {MOST_PARTS} pieces around a text")
+            if any(sum("Sequence" in one for one in pieces if isinstance(one, dict)) > 2 - (pieces is lists[0])
+                   for pieces in lists):  # fmt: skip
+                raise ValueError("its template repeats a text")
     return 1
 
 
 def _growth(part: dict[str, Any]) -> int:
-    pattern, content = part.get("pattern"), part.get("content")
+    pattern: Any = part.get("pattern")
+    content = part.get("content")
     _check_pattern(pattern)
     if not isinstance(content, str):
         raise ValueError("it replaces something by what is no text")
-    shortest = len(pattern["String"]) if isinstance(pattern, dict) and "String" in pattern else 1
-    return max(1, -(-len(content) // max(1, shortest)))
+    if "Regex" in pattern:
+        return 1 + len(content)  # it may match between any two characters
+    return max(1, -(-len(content) // len(pattern["String"])))
 
 
 def _check_pattern(pattern: Any) -> None:
@@ -132,31 +155,35 @@ def _check_pattern(pattern: Any) -> None:
         raise ValueError("it has a pattern that is none")
     if kind == "Regex" and text not in FAMOUS and not _is_linear(text):
         raise ValueError(f"its pattern {text!r:.80} may take for ever on some texts; supported are those of well-known "
-                         f"tokenizers, and alternatives with one repetition each")  # fmt: skip
+                         f"tokenizers, and up to {MOST_ALTERNATIVES} alternatives that repeat without end only what "
+                         f"they end with; write it so, or as several patterns")  # fmt: skip
 
 
 def _is_linear(pattern: str) -> bool:
-    """Whether each alternative of a pattern repeats at most one thing without end, no group, and leaves few things out.
+    """Whether a pattern costs about the same at each place of a text that it does not match.
 
-    Then a place of a text costs at most some times its length; (a+)+ or many a? in a row would cost a power of it.
+    Then whatever is repeated without end must be the end of an alternative: nothing after it can fail, and so nothing
+    is tried again. `(a+)+` would take for ever, and `a+b` the square of a text's length.
     """
-    if re.search(r"\\[1-9kgKRX]", pattern) or len(pattern) > LONGEST_PIECE:
+    if len(pattern) > LONGEST_PIECE:
         return False
-    bare = re.sub(r"\\[pP]\{\^?\w+\}|\\.", "x", pattern, flags=re.S)  # classes and escapes are one character each
-    bare = re.sub(r"\[\^?\]?[^\[\]]*\]", "x", bare)
-    bare = re.sub(r"\(\?(?:[=!:]|i:)", "(", bare)
-    if "[" in bare or "(?" in bare or re.search(r"\)[*+{]", bare):
+    escapes = r"\\[pP]\{\^?\w+\}|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[dDsSwWbBAzZnrtf]|\\[!-/:-@\[-`{-~]"
+    bare = re.sub(escapes, "x", pattern)  # escapes and classes are one character each
+    bare = re.sub(r"\[\^?[^\[\]^][^\[\]]*\]", "x", bare)
+    bare = re.sub(r"\((?:\?(?:[=!:]|i:))?", "(", bare)
+    bare = re.sub(r"\{\d+,\}", "+", bare)
+    bounds = [int(most) for most in re.findall(r"\{(?:\d{1,3},)?(\d{1,3})\}", bare)]
+    bare = re.sub(r"\{(?:\d{1,3},)?\d{1,3}\}", "#", bare)
+    if re.search(r"[\\\[\]{}]|\(\?|[*+?#][*+?#]|\)[*+#]|[*+][^|]", bare):
         return False
-    bare = re.sub(r"\{\d{0,2}(?:,\d{1,2})?\}", "#", bare)
-    while "(" in bare:  # what is in a group belongs to the alternative around it
-        inner = re.sub(r"\(([^()]*)\)", lambda found: found[1].replace("|", "x"), bare)
-        if inner == bare:
+    ways = prod(bounds) * 2 ** bare.count("?")
+    while "(" in bare:
+        groups = re.findall(r"\([^()]*\)", bare)
+        ways *= prod(1 + group.count("|") for group in groups)
+        if not groups or ways > MOST_WAYS or re.search(r"[*+]", "".join(groups)):
             return False
-        bare = inner
-    for alternative in bare.split("|"):
-        if len(re.findall(r"[*+{]", alternative)) > 1 or alternative.count("?") > 3 or alternative.count("#") > 1:
-            return False
-    return True
+        bare = re.sub(r"\([^()]*\)", "x", bare)
+    return ways <= MOST_WAYS and bare.count("|") < MOST_ALTERNATIVES
 
 
 def _check_mark(mark: Any) -> None:
@@ -197,10 +224,12 @@ def _check_ids(vocab: dict[str, Any], added: Any) -> None:
     check_vocabulary(vocab | {one["content"]: one.get("id") for one in added})
 
 
-def _check_charsmap(table: bytes) -> None:
-    """A double array that finds texts, and what they become; crafted numbers would lead out of it."""
+def _check_charsmap(table: bytes) -> int:
+    """A double array that finds texts, and what they become; crafted numbers would lead out of it. The characters of
+    the longest entry.
+    """
     if not table:
-        return
+        return 1
     size = int.from_bytes(table[:4], "little")
     if len(table) > MOST_CHARSMAP_BYTES or size % 4 or not 0 < size <= len(table) - 4:
         raise ValueError("its table of normal forms is larger than any we know, or not whole")
@@ -210,8 +239,7 @@ def _check_charsmap(table: bytes) -> None:
     beyond = ((np.arange(len(units)) ^ offsets) | 255) >= len(units)
     if (beyond & ~is_value).any() or ((units & (2**31 - 1)) >= len(normal))[is_value].any() or normal[-1:] != b"\0":
         raise ValueError("its table of normal forms leads out of itself; the file is damaged")
-    if max(map(len, normal.split(b"\0"))) > LONGEST_MAPPED:
-        raise ValueError(f"its table of normal forms has entries of more than {LONGEST_MAPPED} bytes")
+    return max(1, *(len(entry.decode(errors="replace")) for entry in normal.split(b"\0")))
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:

@@ -56,6 +56,9 @@ TABLE = (4).to_bytes(4, "little") + (2**30).to_bytes(4, "little") + b"a\0"
 BACKTRACKS = {"type": "Split", "pattern": {"Regex": "(a+)+b"}, "behavior": "Isolated", "invert": False}
 ASTRAY = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(TABLE).decode()}
 ENDS = [{"SpecialToken": {"id": "</s>", "type_id": 0}}] * 10**6
+SWELLS = (1024).to_bytes(4, "little") + b"\0" * 1024 + b"a" * 20 + b"\0"  # a table whose longest entry has 20 letters
+SWELLING = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(SWELLS).decode()}
+TWICE = [{"Sequence": {"id": "A", "type_id": 0}}] * 2
 WORDPIECE = {"type": "WordPiece", "vocab": WORDS, "unk_token": "[UNK]", "continuing_subword_prefix": "##"}
 LEVEL = {"type": "WordLevel", "unk_token": "[UNK]"}
 CRAFTED = {
@@ -63,6 +66,12 @@ CRAFTED = {
     "one replacement that swells": told(normalizer=replace({"String": "a"}, "b" * 10**6)),
     "a pattern that matches nothing": told(normalizer=replace({"String": ""}, "bb")),
     "a decoder that multiplies": told(decoder=chain("decoders", TEN)),
+    "tables of normal forms, one after another": told(normalizer=chain("normalizers", [SWELLING] * 2)),
+    "a table of normal forms and a replacement": told(normalizer=chain("normalizers", [SWELLING, TEN[0]])),
+    "bytes as characters, again and again": told(normalizer=chain("normalizers", [{"type": "ByteLevel"}] * 9)),
+    "a template that repeats the text": told(post_processor=template(TWICE)),
+    "templates, one after another": told(post_processor=chain("processors", [template(TWICE[:1])] * 2)),
+    "a replacement of nothing": told(normalizer=replace({"Regex": "x*"}, "a" * 32)),
     "a pattern that backtracks": told(pre_tokenizer=BACKTRACKS),
     "a prefix without end": told(normalizer={"type": "Prepend", "prepend": "a" * 10**6}),
     "an added id of 4e9": told(added_tokens=added(4_000_000_000, "x")),
@@ -93,11 +102,23 @@ def test_what_cannot_be_bounded_is_refused_in_one_line(what, tmp_path):
 @pytest.mark.parametrize(
     "pattern",
     ["(a*)*", "(a|aa)+", "(?:a+)+", "a+b+c+", "(a*|b)(a*|c)", "a?" * 30 + "a" * 30, "(.*)x\\1", "a{0,99}a{0,99}b",
-     "(?<=a+)b", "(a?){20}", "[[:alpha:]]+[a&&[b]]+", "(" * 100],
+     "(?<=a+)b", "(a?){20}", "[[:alpha:]]+[a&&[b]]+", "(" * 100,
+     "|".join([r"\w+\d"] * 170), r"\w+\d", "a+{9}[^a ]", r"\w{1,}{30}\d", r"\w+{20}\d", r"\w+?x", r"\w++", r"\w{2,}$",
+     r"\w(?=\w*\d)", "(?:a|a)" * 20 + "b", r"\w{500}\d", "|".join("abcdefghi"), "[]a+]b", r"\X+", r"\c+x", r"(?:a+)b"],
 )  # fmt: skip
 def test_patterns_that_may_take_for_ever_are_refused(pattern):
     with pytest.raises(ValueError, match="take for ever"):
         check_tokenizer(told(pre_tokenizer={"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\s+", r"\n", " {2,}", r"[\s\S]", r"\w+|[^\w\s]+", r"\p{N}{1,3}", r"[0-9][0-9][0-9]", r"\s?\p{L}+", r"\d|\D+",
+     r"[\p{L}\p{M}\p{N}'_-]+", "[一-龥ࠀ-一가-퟿]+", r"(?i:'s|'t)| ?\p{L}+"],
+)  # fmt: skip
+def test_patterns_that_repeat_only_what_they_end_with_are_taken(pattern):
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    check_tokenizer(told(pre_tokenizer=split, normalizer=replace({"Regex": pattern}, " ")))
 
 
 def test_fixed_padding_and_truncation_of_a_file_do_nothing(tmp_path):
@@ -176,7 +197,8 @@ def test_a_sentencepiece_model_is_looked_through_before_it_is_run():
     for cut in (1, 100, 1000, len(model.getvalue()) - 1):
         with pytest.raises(ValueError, match=r"protobuf|normal forms"):
             check_pieces(model.getvalue()[:cut])
-    for crafted in (TABLE, (8).to_bytes(4, "little") + b"\0" * 8 + b"a" * 10**4 + b"\0", b"\xff" * 8):
+    for crafted in (TABLE, (8).to_bytes(4, "little") + b"\0" * 8 + b"a" * 10**4 + b"\0", b"\xff" * 8,
+                    (1024).to_bytes(4, "little") + b"\0" * 1024 + b"a" * 40 + b"\0"):  # fmt: skip
         spec = b"\x12" + bytes([len(crafted) & 127 | 128, len(crafted) >> 7]) + crafted
         with pytest.raises(ValueError, match="normal forms"):
             check_pieces(b"\x1a" + bytes([len(spec) & 127 | 128, len(spec) >> 7]) + spec)
