@@ -9,7 +9,7 @@ from itertools import islice
 
 from regard.errors import RegardError
 
-STRING_IN_JSON = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)  # one that does not end goes to the end
+STRING_IN_JSON = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', re.DOTALL)  # one that does not end goes to the end
 SMALL_BODY, MOST_STRINGS, MOST_STRUCTURE = 2**16, 5000, 2**16
 
 

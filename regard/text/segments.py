@@ -22,6 +22,22 @@ def split_to_fit(text: str, sizes: Sizes, most: int) -> list[str]:
 
     sizes: of each of several texts; one character is the smallest part there is, whatever its size.
     """
+    return _split(text, _measured_once(sizes), most)
+
+
+def _measured_once(sizes: Sizes) -> Sizes:
+    """The same sizes, each text measured once: parts repeat, and what was joined is looked at again."""
+    known: dict[str, int] = {}
+
+    def measure(texts: list[str]) -> list[int]:
+        if new := [text for text in dict.fromkeys(texts) if text not in known]:
+            known.update(zip(new, sizes(new), strict=True))
+        return [known[text] for text in texts]
+
+    return measure
+
+
+def _split(text: str, sizes: Sizes, most: int) -> list[str]:
     size = sizes([text])[0]
     if size <= most or len(text) < 2:
         return [text]
@@ -29,11 +45,12 @@ def split_to_fit(text: str, sizes: Sizes, most: int) -> list[str]:
         parts = [part for part in place.split(text) if part]
         if len(parts) > 1:
             joined = _join_while_fitting(parts, sizes, most)
-            return [whole for part in joined for whole in split_to_fit(part, sizes, most)]
+            return [whole for part in joined for whole in _split(part, sizes, most)]
     closing = sizes([""])[0]
     step = max(1, len(text) * (most - closing) // (size - closing))
     pieces = [text[start : start + step] for start in range(0, len(text), step)]
-    return [whole for piece in pieces for whole in split_to_fit(piece, sizes, most)]
+    sizes(pieces)  # all at once
+    return [whole for piece in pieces for whole in _split(piece, sizes, most)]
 
 
 def _join_while_fitting(parts: list[str], sizes: Sizes, most: int) -> list[str]:

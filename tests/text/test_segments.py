@@ -42,3 +42,10 @@ def test_a_long_text_is_measured_a_few_times_for_each_part():
 
         parts = split_to_fit(text, sizes, 40)
         assert all(len(part) < 40 for part in parts) and measured < 12 * len(text)
+
+
+def test_no_text_is_measured_twice():
+    for text in ("a. " * 300, "a b, c. " * 100, "x" * 1000, "".join(map(chr, range(0x4E00, 0x5000))) + "。" * 9):
+        seen = []
+        split_to_fit(text, lambda parts: seen.extend(parts) or [len(part) + 1 for part in parts], 40)  # noqa: B023
+        assert len(seen) == len(set(seen))
