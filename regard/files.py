@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
@@ -19,7 +19,8 @@ from typing import Any
 
 UNFINISHED = ".unfinished"  # suffix of a file that is being written
 LEFT_OVER = re.compile(rf"\..+\.[0-9a-f]{{8}}{re.escape(UNFINISHED)}")
-MARK = ".regard"  # a file in every folder that we made for ourselves
+MARK = ".regard"  # a file in every folder that we made for ourselves; may list the names of what we write there
+MOST_MARK_BYTES = 2**16
 KINDS = {
     stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a named pipe",
@@ -151,15 +152,46 @@ def make_own(folder: Path) -> None:
         os.close(os.open(folder / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
-def remove_own(folder: Path) -> None:
-    """Removes a folder of our own, the mark last; folders inside are none of ours, and stay with it."""
-    for path in folder.iterdir():
-        if path.name != MARK and not stat.S_ISDIR(path.lstat().st_mode):
-            path.unlink()
+def begin_own(folder: Path, names: Collection[str]) -> None:
+    """Makes an empty folder of our own for files of these names, which its mark lists.
+
+    What a crash left in it is removed by the list of before; anything else in it is an OSError.
+    """
+    make_own(folder)
+    refuse_others(folder, listed(folder))
+    _remove(folder, listed(folder))
+    write_whole(folder / MARK, "".join(f"{name}\n" for name in names))
+
+
+def listed(folder: Path) -> list[str]:
+    """The names in the mark of a folder."""
+    lines = read_regular(folder / MARK, MOST_MARK_BYTES).decode(errors="replace").splitlines()
+    return [line for line in lines if line != MARK and Path(line).name == line]
+
+
+def refuse_others(folder: Path, names: Collection[str]) -> None:
+    """Anything in a folder that is no file of these names, no mark and nothing left over is an OSError."""
+    for path in sorted(folder.iterdir()):
+        is_named = path.name in names or path.name == MARK or LEFT_OVER.fullmatch(path.name)
+        if not is_named or stat.S_ISDIR(path.lstat().st_mode):
+            raise OSError(errno.EEXIST, "it was not made by regard: move it away", str(path))
+
+
+def remove_own(folder: Path, names: Collection[str]) -> None:
+    """Removes a folder of our own and its files of these names, the mark last; with anything else in it, it stays."""
+    _remove(folder, names)
     if [path.name for path in folder.iterdir()] == [MARK]:
         (folder / MARK).unlink()
     if not any(folder.iterdir()):
         folder.rmdir()
+
+
+def _remove(folder: Path, names: Collection[str]) -> None:
+    remove_left_over(folder)
+    for name in names:
+        path = folder / name
+        if os.path.lexists(path) and not stat.S_ISDIR(path.lstat().st_mode):
+            path.unlink()
 
 
 def remove_left_over(folder: Path) -> None:

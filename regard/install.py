@@ -5,7 +5,7 @@ Only then do its files take their places one by one, regard.json last; a reader 
 there. So a crash at any moment leaves a folder with one whole model, the old or the new.
 
 regard.json holds the SHA-256 of every file of the model. By it a reader tells a mixture of two models, and a writer
-tells its own files from the user's, which are left alone.
+tells its own files from the user's: only what has its hash is replaced, and a file that was edited is the user's.
 """
 
 import errno
@@ -13,19 +13,21 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from regard.errors import FolderError
 from regard.files import (
-    MARK,
+    begin_own,
     hash_file,
     is_marked,
+    listed,
     make_own,
     read_regular,
     refuse_other_kind,
+    refuse_others,
     remove_left_over,
     remove_own,
     sync,
@@ -51,15 +53,12 @@ def write_model(folder: Path, about: dict[str, Any], contents: dict[str, Content
         folder.mkdir(parents=True, exist_ok=True)
         _install(folder)  # what an earlier crash left to do
         remove_left_over(folder)
-        contents = _without_card_of_others(folder, contents)
+        names = _without_card_of_others(folder, contents)
         new = folder / NEW
-        make_own(new)
-        for path in new.iterdir():
-            if path.name != MARK:
-                path.unlink()
-        for name, content in contents.items():
-            write_whole(new / name, content)
-        hashes = {name: hash_file(new / name) for name in contents}
+        begin_own(new, (*names, ABOUT))
+        for name in names:
+            write_whole(new / name, contents[name])
+        hashes = {name: hash_file(new / name) for name in names}
         sealed = about | {"weights_sha256": hashes[WEIGHTS], SEAL: hashes}
         write_whole(new / ABOUT, json.dumps(sealed, indent=2, ensure_ascii=False) + "\n")
         new.rename(folder / READY)
@@ -70,24 +69,52 @@ def write_model(folder: Path, about: dict[str, Any], contents: dict[str, Content
         raise FolderError(f"{place} cannot be written: {what}; what was there is as it was") from None
 
 
+def refuse_edited(folder: Path) -> None:
+    """An OSError where a model could not be written: before a training, not at its end."""
+    _ready_seal(folder)
+    if refuse_other_kind(folder / NEW, stat.S_IFDIR) and any((folder / NEW).iterdir()):
+        refuse_others(folder / NEW, listed(folder / NEW) if is_marked(folder / NEW) else ())
+    _without_card_of_others(folder, seal_of(read_about(folder) or {}))
+
+
 def _install(folder: Path) -> None:
     """Moves a model that is ready to where other programs look for it."""
     ready = folder / READY
-    if not refuse_other_kind(ready, stat.S_IFDIR):
+    seal = _ready_seal(folder)
+    if seal is None:
         return
-    if not is_marked(ready) and read_about(ready) is None:
-        make_own(ready)  # an error where it is somebody else's
-    if _is_ready(folder):
-        names = sorted(path.name for path in ready.iterdir() if path.name not in {ABOUT, MARK})
-        for name in names:
+    if seal:
+        for name in sorted(_without_card_of_others(folder, seal)):
             _put(ready / name, folder / name)
         for name, expected in seal_of(read_about(folder) or {}).items():
-            if name not in names and _is_of(folder / name, expected):
+            if name not in seal and _is_of(folder / name, expected):
                 (folder / name).unlink()  # of the model before
         _put(ready / ABOUT, folder / ABOUT)
         sync(folder)
         (ready / ABOUT).unlink()  # from here on it does not count
-    remove_own(ready)
+    remove_own(ready, (*seal, *listed(ready)) if is_marked(ready) else tuple(seal))
+
+
+def _ready_seal(folder: Path) -> dict[str, str] | None:
+    """The hashes of the model in `.ready`, whose files are these and no others, or this is an OSError.
+
+    Empty where its files took their places already; None where there is no such folder.
+    """
+    ready = folder / READY
+    if not refuse_other_kind(ready, stat.S_IFDIR):
+        return None
+    about = read_about(ready)
+    if about is None:
+        make_own(ready)  # an error where it is somebody else's
+        refuse_others(ready, set(listed(ready)) - {ABOUT})
+        return {}
+    seal = seal_of(about)
+    refuse_others(ready, (*seal, ABOUT))
+    for name in (WEIGHTS, *seal):
+        if not _is_of(ready / name, seal.get(name, "")):
+            what = f"it is not the file that {ABOUT} beside it tells of: move {READY} away"
+            raise OSError(errno.EEXIST, what, str(ready / name))
+    return seal
 
 
 def _put(path: Path, place: Path) -> None:
@@ -102,23 +129,33 @@ def _put(path: Path, place: Path) -> None:
     beside.replace(place)
 
 
-def _without_card_of_others(folder: Path, contents: dict[str, Content]) -> dict[str, Content]:
-    """What is to be written: the user's own README.md stays; any other file that is not of a model of ours is an
-    OSError.
+def _without_card_of_others(folder: Path, names: Iterable[str]) -> list[str]:
+    """What is to be written: the user's own README.md stays; any other file that is not as a model of ours has it, or
+    as the one in `.ready` has it, is an OSError.
     """
     about = read_about(folder)
-    ours = seal_of(about or {})
-    card = folder / CARD
-    if os.path.lexists(card):
-        head = read_regular(card, MOST_JSON_BYTES)[: len(CARD_HEAD)] if card.is_file() else b""
-        is_ours = _is_of(card, ours[CARD]) if CARD in ours else bool(about) and not ours and head == CARD_HEAD
-        contents = contents if is_ours else {name: content for name, content in contents.items() if name != CARD}
-    for name in (*contents, ABOUT):
-        is_known = about is not None and (name in ours or name == ABOUT or not ours)
-        if not is_known and os.path.lexists(folder / name):
-            what = "it is there already and was not made by regard: move it away"
-            raise OSError(errno.EEXIST, what, str(folder / name))
-    return contents
+    ours, ready = seal_of(about or {}), seal_of(read_about(folder / READY) or {})
+    if about is None and os.path.lexists(folder / ABOUT):
+        raise OSError(errno.EEXIST, "it is there already and was not made by regard: move it away", str(folder / ABOUT))
+    kept = []
+    for name in names:
+        path = folder / name
+        is_ours = any(_is_of(path, seal[name]) for seal in (ours, ready) if name in seal)
+        is_older = about is not None and not ours and (name != CARD or _has_our_head(path))  # by its name: no hashes
+        if is_ours or is_older or not os.path.lexists(path):
+            kept.append(name)
+        elif name != CARD:
+            what = (
+                "was changed since regard wrote it" if name in ours else "is there already and was not made by regard"
+            )
+            raise OSError(errno.EEXIST, f"it {what}: move it away", str(path))
+    return kept
+
+
+def _has_our_head(card: Path) -> bool:
+    with suppress(OSError):
+        return not card.is_symlink() and read_regular(card, MOST_JSON_BYTES).startswith(CARD_HEAD)
+    return False
 
 
 def place_of(folder: Path) -> Path:

@@ -128,6 +128,25 @@ def test_files_of_the_user_survive_a_resume_and_a_fresh_start(tmp_path, pairs, t
     assert regard.load(to).about["training"]["steps"] == 2
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize(
+    "name", ["generation_config.json", "tokenizer_config.json", ".new/notes.txt", ".ready/notes.txt"]
+)
+def test_a_file_that_could_not_be_replaced_is_refused_before_the_training(tmp_path, pairs, trained, name, fresh):
+    to = tmp_path / "m"
+    shutil.copytree(trained, to)
+    assert (to / name).exists() or name.startswith(".")
+    (to / name).parent.mkdir(exist_ok=True)
+    (to / name).write_text("{}")
+    before = tree(to)
+    with pytest.raises(regard.RunError, match=rf"{name.split('/')[0]}.* cannot be written: it .*: move it away"):
+        train(to, pairs, steps=5, fresh=fresh)
+    assert tree(to) == before
+    (to / name).unlink()
+    train(to, pairs, steps=5, fresh=fresh)
+    assert regard.load(to).about["training"]["steps"] == 5
+
+
 @pytest.mark.parametrize("has_lock", [False, True])
 def test_a_run_of_0_1_without_the_mark_is_resumed(tmp_path, pairs, trained, has_lock):
     to = tmp_path / "m"

@@ -18,7 +18,7 @@ from typing import Any
 from regard.errors import RunError
 from regard.files import MARK, is_marked, read_regular, refuse_other_kind, remove_left_over, write_whole
 from regard.folder import ABOUT, CONFIG, RUN, TOKENIZER, WEIGHTS
-from regard.install import place_of, read_about
+from regard.install import place_of, read_about, refuse_edited
 from regard.run.journal import FILM, METRICS
 from regard.text.sentencepieces import SentencePieces
 from regard.text.tokenizer import ROLES_FILE
@@ -77,6 +77,7 @@ def sole_owner(folder: Path, fresh: bool) -> Iterator[OwnedRun]:
             for place in (folder, run, run / STATE):
                 if place.is_dir():
                     remove_left_over(place)
+            refuse_edited(folder)
             yield owned
         finally:
             _remove_if_unused(owned, began_here)

@@ -1,7 +1,8 @@
 """The fast engine's copy of a model: a folder `ctranslate2` in the model's own, made from the weights.
 
 CTranslate2 believes whatever it is given, so a copy is run only if each of its files is, byte for byte, what we would
-write for this model. That is found out once, and remembered outside the folder. Written whole or not at all.
+write for this model. That is found out once, and remembered outside the folder. Written whole or not at all. Only the
+names that we write there are ours; other files are not read, and a copy beside them is never replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cache import Numbers, keep, recall
 from regard.engine.layout import Layout, this_machine
-from regard.files import MARK, hash_file, is_marked, make_own, remove_own
+from regard.files import hash_file, is_marked, make_own, parse_json, read_regular, refuse_others, remove_own
 from regard.folder import ABOUT, CONFIG, TOKENIZER, ModelFolder
 from regard.interop.generation import FILE as GENERATION
 from regard.interop.tokenizers import CONFIG as TOKENIZING
@@ -32,6 +33,8 @@ NAME = "ctranslate2"
 WEIGHTS = "model.bin"
 SHORTLIST, THEIR_SHORTLIST = "shortlist.txt", "vmap.txt"
 MOST_SHORTLIST_BYTES = 64 * 2**20
+OURS = (WEIGHTS, "config.json", "shared_vocabulary.json", "vocabulary.json", THEIR_SHORTLIST)  # all that is read there
+MOST_ABOUT_BYTES = 2**20  # of the description of an older copy
 FORMAT = 4  # of the copy; older ones are made again
 Hashes = dict[str, str]
 
@@ -65,8 +68,8 @@ class Copy:
 
     def make(self, described: Described, facts: Numbers) -> None:
         """Makes it anew. Raises OSError where nothing can be written, or something lies there that is not ours."""
-        if os.path.lexists(self.path) and not self._is_ours():
-            raise OSError(errno.EEXIST, f"its folder {NAME} was not made by regard: move it away", str(self.path))
+        if os.path.lexists(self.path):
+            self._refuse_others()
         name = f".{NAME}.{secrets.token_hex(4)}"
         new, old = (self.path.with_name(f"{name}.{age}") for age in ("new", "old"))
         try:
@@ -85,7 +88,7 @@ class Copy:
         finally:
             for folder in (new, old):
                 with suppress(OSError):
-                    remove_own(folder)
+                    remove_own(folder, (*OURS, ABOUT) if _was_described(folder) else OURS)
         self._hashes = self._hash_files()
         if not self.check(described, facts):
             raise OSError(errno.EIO, "what was written is not what is there", str(self.path))
@@ -120,15 +123,23 @@ class Copy:
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def _hash_files(self) -> Hashes:
-        """Of all that lies there but our mark; nothing if not all of it is files."""
+        """Of all that CTranslate2 would read there; nothing if not all of it is files."""
         with suppress(OSError):
             if not self.path.is_symlink():
-                return {path.name: hash_file(path) for path in sorted(self.path.iterdir()) if path.name != MARK}
+                return {name: hash_file(self.path / name) for name in OURS if os.path.lexists(self.path / name)}
         return {}
 
-    def _is_ours(self) -> bool:
-        """Older copies had a description instead of a mark."""
-        return is_marked(self.path) or (not self.path.is_symlink() and (self.path / ABOUT).is_file())
+    def _refuse_others(self) -> None:
+        """What is replaced must be ours: a folder with our mark or our older description, and only files we write."""
+        was_described = _was_described(self.path)
+        if not is_marked(self.path) and not was_described:
+            raise OSError(errno.EEXIST, f"its folder {NAME} was not made by regard: move it away", str(self.path))
+        try:
+            refuse_others(self.path, (*OURS, ABOUT) if was_described else OURS)
+        except OSError as problem:
+            name = f"{NAME}/{Path(problem.filename).name}"
+            what = f"its folder {NAME} is to be made again, and {name} was not made by regard: move it away"
+            raise OSError(errno.EEXIST, what, problem.filename) from None
 
     def _shortlist(self) -> bytes | None:
         """The model's shortlist, if it is one: CTranslate2 trusts what it is given, and falls over an empty one."""
@@ -140,6 +151,15 @@ class Copy:
             if lines[0].startswith("\t") and lines[0].strip() and all("\t" in line for line in lines):
                 return content
         return None
+
+
+def _was_described(folder: Path) -> bool:
+    """Whether it is a copy as once made, with a description instead of a mark."""
+    with suppress(OSError, ValueError):
+        if not folder.is_symlink() and not (folder / ABOUT).is_symlink():
+            about = parse_json(read_regular(folder / ABOUT, MOST_ABOUT_BYTES))
+            return isinstance(about, dict) and all(isinstance(about.get(key), dict) for key in ("made_of", "sha256"))
+    return False
 
 
 def open_copy(folder: ModelFolder, describe: Callable[[], tuple[Described, Numbers]]) -> Copy:

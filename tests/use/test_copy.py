@@ -79,15 +79,49 @@ def test_a_crafted_copy_is_never_run_but_made_again(trial, folder):
     assert (trial / NAME / "model.bin").read_bytes() == good
 
 
-@pytest.mark.parametrize(
-    "name", ["config.json", "shared_vocabulary.json", "vmap.txt", "vocabulary.txt", "source_vocabulary.json"]
-)
-def test_every_file_of_a_copy_counts_and_no_other_is_there(trial, folder, name):
+@pytest.mark.parametrize("name", ["config.json", "shared_vocabulary.json", "vmap.txt", "vocabulary.json"])
+def test_every_file_of_a_copy_counts(trial, folder, name):
     before = {path.name: hash_file(path) for path in (trial / NAME).iterdir()}
     path = trial / NAME / name
     path.write_bytes(path.read_bytes().replace(b"a", b"b") if path.exists() else b"[]")
     assert regard.load(trial)(SENTENCE) == regard.load(folder)(SENTENCE)
     assert {path.name: hash_file(path) for path in (trial / NAME).iterdir()} == before
+
+
+THEIRS = ["notes.txt", "plots/loss.txt", "regard.json", "vocabulary.txt", "shared_vocabulary.txt",
+          "source_vocabulary.json", "target_vocabulary.json", "target_vocabulary.txt"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_a_file_of_the_user_in_a_copy_is_neither_read_nor_removed(trial, folder, name):
+    path = trial / NAME / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('["mine"]')
+    opened = regard.load(trial)
+    assert opened.engine == "ctranslate2" and opened(SENTENCE) == regard.load(folder)(SENTENCE)
+    (trial / NAME / "model.bin").write_bytes(b"another")
+    before = sorted(trial.rglob("*"))
+    with pytest.warns(RuntimeWarning, match=rf"ctranslate2/{name.split('/')[0]} was not made by regard: move it away"):
+        assert regard.load(trial).engine == "torch"
+    assert path.read_text() == '["mine"]' and sorted(trial.rglob("*")) == before
+    shutil.move(trial / NAME / name.split("/")[0], trial / "aside")
+    assert regard.load(trial).engine == "ctranslate2"
+
+
+@pytest.mark.parametrize("content", ["mine", "{}", '{"made_of": 1}', None])
+def test_a_folder_without_a_mark_is_replaced_only_if_it_is_an_older_copy(trial, content):
+    place = trial / NAME
+    (place / ".regard").unlink()
+    (place / "model.bin").write_bytes(b"older")
+    older = json.dumps({"made_of": {}, "sha256": {"model.bin": "0"}, "facts": {}})
+    (place / "regard.json").write_text(older if content is None else content)
+    before = {path.name: hash_file(path) for path in place.iterdir()}
+    if content is None:
+        assert regard.load(trial).engine == "ctranslate2" and not (place / "regard.json").exists()
+        return
+    with pytest.warns(RuntimeWarning, match="ctranslate2 was not made by regard: move it away"):
+        assert regard.load(trial).engine == "torch"
+    assert {path.name: hash_file(path) for path in place.iterdir()} == before
 
 
 def test_a_copy_that_is_right_is_run_as_it_is_and_known_from_then_on(trial):
