@@ -61,7 +61,9 @@ def recall_claim(config: RunConfig, tokenizer: Any) -> Claim | None:
     if installed is None:
         return Claim({"not_compared": "transformers is not installed"})
     known = (cache.recall(*_key(config, tokenizer, installed)) or {}).get("difference")
-    return Claim({"version": installed, "largest_difference": known[0] * UNIT}) if known else None
+    if not known:
+        return None
+    return Claim({"version": installed, "largest_difference": known[0] * UNIT, "of": "another model of these settings"})
 
 
 def compare_claim(folder: Path, config: RunConfig, model: Any, tokenizer: Any) -> Claim:

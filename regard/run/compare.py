@@ -24,7 +24,7 @@ TEXTS = (
     "A</s>B <s> <|endoftext|>", "\u200bzero\u00a0nbsp", "def f(x):\n    return x", "",
 )  # fmt: skip
 READ, LENGTH = 240, 6  # ids that are read, and how many of them in a row
-TOLERANCE = 1e-3  # of the largest number there; engines add up in another order
+TOLERANCE = 1e-4  # of the largest number there: engines add up in another order, and GELU's two forms differ by more
 NEVER = -1e8  # below this a logit only says that a token is not generated
 CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM",
            "encode": "AutoModel"}  # fmt: skip

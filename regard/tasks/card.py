@@ -22,7 +22,8 @@ def describe_comparison(about: dict[str, Any]) -> str | None:
     if not isinstance(found, dict):
         return None
     if isinstance(apart := found.get("largest_difference"), int | float):
-        return f"with transformers {found.get('version')}: logits differ by at most {apart:.1g} of the largest"
+        whose = f" (measured on {found['of']})" if "of" in found else ""
+        return f"with transformers {found.get('version')}: logits differ by at most {apart:.1g} of the largest{whose}"
     if problem := found.get("differs"):
         return f"with transformers {found.get('version')}: it opens here only, {problem}"
     return f"not yet: {found.get('not_compared')}"
