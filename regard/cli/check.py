@@ -13,7 +13,7 @@ import typer
 from regard.cli.settings import Columns, Keys, pair_of_numbers, pair_of_words
 from regard.cli.told import put, say
 from regard.errors import CorpusError
-from regard.text.corpus import PairFiles
+from regard.text.corpus import PairFiles, refuse_unread
 
 WORST_FIRST = ("yes", "a little", "if", "no")
 QUICK_LINES = 50_000  # that the check at the beginning of a training reads
@@ -45,6 +45,7 @@ def check(
 
     chosen = pair_of_numbers(columns or "1,2"), pair_of_words(keys) if keys else None
     pairs = None if plain else pairs_of(files, *chosen)
+    refuse_unread(chosen[0] if columns else None, chosen[1], *filter(None, [pairs]))
     texts = None
     try:
         known = hashes_of(against or [], pairs)

@@ -4,6 +4,7 @@ Advice must not harm when it is followed to the letter: it never breaks the pair
 running text. Commands are run by tests/text/test_doctor.py.
 """
 
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,7 +169,13 @@ AILMENTS: dict[str, Ailment] = {
         "yes: they teach wrong translations",
         "learns them",
         "compare both files near the first line named: add the line that is missing there, or remove the extra one, "
-        "and check again",
+        "and check again (until then, what a shift brings about within these lines is not reported)",
+        dict.fromkeys(
+            ("tsv", "jsonl"),
+            "compare both sides near the first line named: one side lacks a text there, or has one too many. Move the "
+            "texts of that side, or make the file again from its source, and check again (until then, what a shift "
+            "brings about within these lines is not reported)",
+        ),
     ),
     "exchanged": Ailment(
         "sides that are exchanged",
@@ -190,6 +197,13 @@ AILMENTS: dict[str, Ailment] = {
         "add the line that is missing near the place named, or remove the extra one (two running texts: use --plain)",
     ),
 }
+
+
+def _shown(letter: str) -> str:
+    """A letter on a page: a tab as an arrow, any space as one, what cannot be printed as U+FFFD."""
+    if letter.isprintable():
+        return letter
+    return "→" if letter == "\t" else " " if unicodedata.category(letter) == "Zs" else "\ufffd"
 
 
 @dataclass
@@ -227,8 +241,7 @@ class Report:
         found = self.findings.setdefault(kind, Finding(kind))
         found.count += count
         if len(found.examples) < EXAMPLES:
-            clean = "".join(letter if letter.isprintable() else "�" for letter in shown[:160])
-            found.examples.append({"file": path.name, "line": line, "text": clean})
+            found.examples.append({"file": path.name, "line": line, "text": "".join(map(_shown, shown[:160]))})
 
     def leave_out(self, skipped: Iterable[tuple[Path, str]]) -> None:
         """Counts the files of a folder that are not read. All are named but hidden ones, which may be thousands."""

@@ -163,6 +163,7 @@ class _PairLooks:
         self.shifts = ShiftFinder()
         self._known: set[int] = set()
         self._lengths = [0, 0]
+        self._waiting: list[tuple[str, Path, int, str]] = []  # notes until shifts are known
         self._pairs: list[tuple[int, str, str]] = []
         self._words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
 
@@ -176,9 +177,9 @@ class _PairLooks:
             return
         shown = f"{source[:76]} ||| {target[:76]}"
         if source == target:
-            report.note("copy", path, number, source)
+            self._waiting.append(("copy", path, number, source))
         if self._is_odd(len(source), len(target)):
-            report.note("ratio", path, number, shown)
+            self._waiting.append(("ratio", path, number, shown))
         key = hash(f"{source}\t{target}")
         if key in self._known:
             report.note("repeated", path, number, shown)
@@ -218,9 +219,19 @@ class _PairLooks:
         self.shifts.look([number for number, _, _ in pairs], *sides)
         counts = count_words(sides[0]), count_words(sides[1])
         for place, side, kind in find_foreign(*sides, counts):
-            self.report.note(kind, self.sides[side].path, pairs[place][0], sides[side][place])
+            self._waiting.append((kind, self.sides[side].path, pairs[place][0], sides[side][place]))
+        self._note_waiting(None if whole else pairs[-1][0])
         self._words = self._words if self._words[0] else counts
         del self._pairs[: len(pairs)]
+
+    def _note_waiting(self, last: int | None) -> None:
+        """Notes what was seen up to a line, but not what only a shift brings about."""
+        for kind, path, number, shown in self._waiting:
+            stretch = next((one for one in self.shifts.found if one.first <= number <= one.last), None)
+            is_of_shift = stretch is not None and (kind == "ratio" or stretch.shift is not None)
+            if not is_of_shift and (last is None or number <= last):
+                self.report.note(kind, path, number, shown)
+        self._waiting = [one for one in self._waiting if last is not None and one[2] > last]
 
     def _is_odd(self, mine: int, theirs: int) -> bool:
         """Whether one side is more than three times as long as usual, and more than a few words."""

@@ -333,6 +333,36 @@ def test_every_file_of_a_folder_that_is_not_read_is_named_with_the_reason(tmp_pa
     assert found.exit_code == 1 and "marked.txt is UTF-16" in found.output and "noise.bin: binary" in found.output
 
 
+def test_a_tab_is_shown_as_an_arrow_and_options_of_other_shapes_are_refused(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("one\teins\n" * 3)
+    page = run(path, "--columns", "3,1").output
+    assert "a.tsv line 1: one→eins" in page and "\ufffd" not in page
+    (tmp_path / "a.txt").write_text("Some text.\n")
+    for words in (["a.txt", "--columns", "1,2"], ["a.txt", "--keys", "de,en"], ["a.tsv", "--keys", "de,en"]):
+        refused = run(tmp_path / words[0], *words[1:])
+        assert refused.exit_code == 1 and f"{words[1]} {words[2]} is for pairs in a" in refused.output
+
+
+@pytest.mark.parametrize("kind", ["files", "tsv"])
+def test_what_a_shift_brings_about_is_not_reported_within_it(tmp_path, kind):
+    long = "A very long line that says much about many things, one after the other, " * 4
+    odd = {n: (long + str(n), long.replace("A very", "Eine sehr") + str(n)) for n in range(20, 2500, 40)}
+    rows = [odd.get(n, row) for n, row in enumerate(zip(ENGLISH[:2500], GERMAN[:2500], strict=True))]
+    rows[10] = ("Yes.", "Ja, " + "das ist wirklich ganz genau so " * 8)
+    target = [row[1] for row in rows]
+    target = [*target[:1000], "Das ist eine Zeile mehr.", *target[1000:-1]]
+    files = pair(tmp_path, [row[0] for row in rows], target)
+    if kind == "tsv":
+        (tmp_path / "a.tsv").write_text("".join(f"{row[0]}\t{mine}\n" for row, mine in zip(rows, target, strict=True)))
+        files = PairFiles(tmp_path / "a.tsv")
+    report = check_pairs(files)
+    assert abs(report.findings["shift"].count - 1500) <= 20
+    assert [one["line"] for one in report.findings["ratio"].examples] == [11] and report.findings["ratio"].count == 1
+    fix = report.findings["shift"].words(report.shape)["fix"]
+    assert ("both files" in fix) == (kind == "files")
+
+
 def test_a_training_begins_with_what_hurts(tmp_path):
     source, target = write(tmp_path, changed(ENGLISH[:200], {7: "a <i>tag</i>"}), GERMAN[:200])
     words = ["train", "translate", source, target, "--to", tmp_path / "m", "--steps", 2, "--workers", 1,
