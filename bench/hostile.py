@@ -31,7 +31,7 @@ import torch
 from crafted import craft as craft_folder
 from families import Family, ask, import_all, small_families
 from malformed import malform
-from measure import arguments, report
+from measure import arguments, report, when
 
 from regard.errors import RegardError
 from regard.files import hash_file
@@ -67,8 +67,8 @@ def main() -> None:
         usual = {(task, part): run_apart(use(families[task], copied(place / task, place / "trial"), part))[2]
                  for task in families for part in ("model", "run")}  # fmt: skip
         for part in given.parts.split(","):
-            results[part] = PARTS[part](given, place, families, usual)
-    report({name: told for name, told in results.items() if name != "machine"}, given.json)
+            results[part] = PARTS[part](given, place, families, usual) | when()
+    report(results, given.json)
 
 
 def mutations(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:

@@ -12,7 +12,6 @@ A draw that `transformers` itself does not open is drawn again and not counted. 
 import json
 import re
 import shutil
-import subprocess
 import tempfile
 import time
 import traceback
@@ -260,10 +259,7 @@ def main() -> None:
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    results: dict[str, Any] = {"date": time.strftime("%Y-%m-%d"), "transformers": transformers.__version__}
-    results["commit"] = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    ).stdout[:-1]
+    results: dict[str, Any] = {"transformers": transformers.__version__}
     with tempfile.TemporaryDirectory() as temporary:
         for part in given.parts.split(","):
             began = time.perf_counter()

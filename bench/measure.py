@@ -5,7 +5,9 @@ import json
 import os
 import platform
 import resource
+import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +39,17 @@ def peak_memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def when() -> dict[str, str]:
+    """The day, and the commit that is measured."""
+    found = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+    )
+    return {"date": datetime.now(UTC).date().isoformat(), "commit": found.stdout.strip()}
+
+
 def report(results: dict[str, Any], to: Path | None) -> None:
     """Prints a table and writes JSON beside it."""
-    results = results | {"machine": machine()}
+    results = results | {"machine": machine()} | when()
     for name, value in results.items():
         sys.stdout.write(f"{name:28} {value}\n")
     if to:

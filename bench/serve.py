@@ -30,7 +30,7 @@ from typing import Any
 from attack import costly, markup, parsers, slow
 from clients import OneByOne, Server, by_clients, latencies
 from fuzz import CANARY, fuzz, schema
-from measure import arguments, machine
+from measure import arguments, machine, when
 
 CLIENTS, SENTENCES = 32, 50
 RESTED = 3.0  # seconds after which memory that is free was given back
@@ -55,16 +55,10 @@ def main() -> None:
         lines = sentences(model)
         for part in given.parts.split(","):
             name = part if given.shape == "tiny" else f"{part}, {given.shape}"
-            results[name] = PARTS[part](given, model, lines)
+            results[name] = PARTS[part](given, model, lines) | when()
             print(name, json.dumps(results[name], indent=2), flush=True)
             if given.json:
-                given.json.write_text(json.dumps(results | {"machine": machine()} | when(), indent=2) + "\n")
-
-
-def when() -> dict[str, str]:
-    """The day, and the commit that was measured."""
-    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return {"date": time.strftime("%Y-%m-%d"), "commit": found.stdout.strip()}
+                given.json.write_text(json.dumps(results | {"machine": machine()}, indent=2) + "\n")
 
 
 def demo(folder: Path) -> Path:
