@@ -67,7 +67,7 @@ class FastTranslator:
         """pieces: the vocabulary, by id; ends: any of them closes a text; places: how many positions it knows."""
         self._path, self.pieces, self._ends, self._precision = path, pieces, list(ends), precision
         self._ids = {piece: number for number, piece in enumerate(pieces)}
-        self._places = places
+        self.places = places
         self.layouts: Layouts = {"bulk": Layout(), "single": Layout()}
         self.has_shortlist = False
         self._opened: dict[tuple[int, Layout], Any] = {}  # by the process, and by how it works
@@ -79,7 +79,7 @@ class FastTranslator:
 
         limits: most tokens of each translation, the end included. prefixes: what each must begin with.
         """
-        limits = [min(limit, self._places) for limit in limits]
+        limits = [min(limit, self.places) for limit in limits]
         greedy = replace(search, beams=1, n_best=1)
         process = _Here.forks
         jobs = [

@@ -93,29 +93,31 @@ def bert_roles(tokenizer: Tokenizer) -> dict[str, str]:
     return {f"{role}_token": name for role, name in roles.items() if tokenizer.id_of(name) is not None}
 
 
-def read_tokenizer(folder: Path, config: Mapping[str, Any] | None = None) -> Tokenizer | SentencePieces:
+def read_tokenizer(
+    folder: Path, config: Mapping[str, Any] | None = None, rows: int | None = None
+) -> Tokenizer | SentencePieces:
     """The tokenizer of a folder: of ours as it is; of somebody's, whose config.json is given, as `AutoTokenizer` makes
-    it of tokenizer.json, vocab.txt, vocab.json with merges.txt or with two .spm.
+    it of tokenizer.json, vocab.txt, vocab.json with merges.txt or with two .spm. rows: of the model's table.
     """
     if config is None:
-        return SentencePieces(folder) if _has_pieces(folder) else Tokenizer.load(folder / FILE)
+        return SentencePieces(folder, rows) if _has_pieces(folder) else Tokenizer.load(folder / FILE, rows)
     try:
-        return _read_theirs(folder, config)
+        return _read_theirs(folder, config, rows)
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as problem:  # what is not of its kind
         raise FolderError(f"{folder}: its tokenizer cannot be read: {problem!r:.200}") from None
 
 
-def _read_theirs(folder: Path, config: Mapping[str, Any]) -> Tokenizer | SentencePieces:
+def _read_theirs(folder: Path, config: Mapping[str, Any], rows: int | None) -> Tokenizer | SentencePieces:
     given = _read(folder, CONFIG)
     told = take(given | ({} if "added_tokens_decoder" in given else _read(folder, SPECIAL, ROLES)), KEYS)
     kind = _kind(config, told)
     told |= {role: told[role] or name for role, name in USUAL_ROLES.get(kind, {}).items()}
     if (folder / FILE).exists() and (kind != "MarianTokenizer" or not _has_pieces(folder)):
-        read = _as_told(folder, Tokenizer.load(folder / FILE).backend, kind, told)
+        read = _as_told(folder, Tokenizer.load(folder / FILE, rows).backend, kind, told)
     elif _has_pieces(folder):
         if told["separate_vocabs"]:
             raise FolderError(f"{folder}: {CONFIG} has separate_vocabs=True, and only one vocabulary is supported")
-        return SentencePieces(folder)
+        return SentencePieces(folder, rows)
     else:
         read = _from_vocabulary(folder, kind, told)
     return _with_roles(read, told, is_made=kind == "GPT2Tokenizer" and not (folder / FILE).is_file())

@@ -14,7 +14,7 @@ import numpy as np
 
 MOST_BYTES = 64 * 2**20  # of a file; the largest we know have half of that
 MOST_PARTS = 64  # of a normalizer, pre-tokenizer, decoder or template
-MOST_ADDED = 50_000
+MOST_ADDED, LONGEST_ADDED, MOST_ADDED_TEXT = 50_000, 256, 2**20  # added pieces, characters of each, and of all
 LONGEST_PIECE = 1024  # characters of a piece, and of a word that is split into pieces
 LONGEST_MARK = 16  # characters that are put before or after a word
 MOST_GROWTH = 32  # times that replacements may make a text longer
@@ -56,8 +56,13 @@ FAMOUS = {
 }  # fmt: skip
 
 
-def check_tokenizer(told: Any) -> None:
-    """Raises a ValueError that names what a tokenizer.json has that cannot be bounded."""
+def most_bytes(rows: int | None) -> int:
+    """Of the file of a tokenizer whose model has a table of so many rows."""
+    return MOST_BYTES if rows is None else min(MOST_BYTES, 4 * 2**20 + 2**10 * rows)
+
+
+def check_tokenizer(told: Any, rows: int | None = None) -> None:
+    """Raises a ValueError that names what a tokenizer.json has that cannot be bounded, or has no row in the table."""
     if not isinstance(told, dict):
         raise ValueError("it is not a JSON object")
     growth = 1
@@ -72,7 +77,7 @@ def check_tokenizer(told: Any) -> None:
             growth *= _check_part(part)
         if growth > MOST_GROWTH:
             raise ValueError(f"its {role} replaces parts of a text by much longer ones, again and again")
-    _check_ids(_check_model(told.get("model")), told.get("added_tokens"))
+    _check_ids(_check_model(told.get("model")), told.get("added_tokens"), rows)
 
 
 def check_pieces(model: bytes) -> None:
@@ -84,12 +89,15 @@ def check_pieces(model: bytes) -> None:
                     raise ValueError("its table of normal forms replaces parts of a text by much longer ones")
 
 
-def check_vocabulary(ids: Any) -> None:
-    """Raises a ValueError for a vocabulary that is not one, or whose ids lie far beyond its pieces."""
+def check_vocabulary(ids: Any, rows: int | None = None) -> None:
+    """Raises a ValueError for a vocabulary that is not one, or whose ids lie beyond its pieces or the model's table."""
     if not isinstance(ids, dict) or not all(type(number) is int and number >= 0 for number in ids.values()):
         raise ValueError("its vocabulary is not pieces with their ids")
     if (longest := max(map(len, ids), default=0)) > LONGEST_PIECE:
         raise ValueError(f"its longest piece has {longest} characters, and at most {LONGEST_PIECE} are supported")
+    if rows is not None and max(len(ids), 1 + max(ids.values(), default=-1)) > rows:
+        raise ValueError(f"it has {len(ids)} entries with ids up to {max(ids.values())}, and config.json and the "
+                         f"weights have {rows} rows; they are not of the same model")  # fmt: skip
     if ids and max(ids.values()) > 2 * len(ids) + GAPS:
         raise ValueError(f"its ids go up to {max(ids.values())}, and it has {len(ids)} pieces")
 
@@ -215,13 +223,17 @@ def _check_model(model: Any) -> dict[str, Any]:
     return vocab
 
 
-def _check_ids(vocab: dict[str, Any], added: Any) -> None:
+def _check_ids(vocab: dict[str, Any], added: Any, rows: int | None) -> None:
     added = [] if added is None else added
     if not isinstance(added, list) or len(added) > MOST_ADDED or not all(isinstance(one, dict) for one in added):
         raise ValueError(f"its added pieces are no list, or more than {MOST_ADDED}")
     if not all(isinstance(one.get("content"), str) and one["content"] for one in added):
         raise ValueError("an added piece is empty, and would be found everywhere")
-    check_vocabulary(vocab | {one["content"]: one.get("id") for one in added})
+    lengths = [len(one["content"]) for one in added]
+    if max(lengths, default=0) > LONGEST_ADDED or sum(lengths) > MOST_ADDED_TEXT:
+        raise ValueError(f"its added pieces have up to {max(lengths)} characters, {sum(lengths)} in all; supported are "
+                         f"{LONGEST_ADDED} each, {MOST_ADDED_TEXT} in all")  # fmt: skip
+    check_vocabulary(vocab | {one["content"]: one.get("id") for one in added}, rows)
 
 
 def _check_charsmap(table: bytes) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from regard.errors import ConfigError, FolderError
 from regard.files import parse_json, read_regular
-from regard.text.bounds import MOST_BYTES, check_pieces, check_vocabulary
+from regard.text.bounds import check_pieces, check_vocabulary, most_bytes
 from regard.text.tokenizer import find_marks
 
 SPACE = "▁"
@@ -21,18 +21,18 @@ class SentencePieces:
 
     FILES = ("source.spm", "target.spm", "vocab.json")
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rows: int | None = None) -> None:
         try:
             from sentencepiece import SentencePieceProcessor
         except ImportError:
             raise ConfigError("this model's text is split by SentencePiece: pip install sentencepiece") from None
         try:
-            self._files = {name: read_regular(folder / name, MOST_BYTES) for name in self.FILES}
+            self._files = {name: read_regular(folder / name, most_bytes(rows)) for name in self.FILES}
             for name in self.FILES[:2]:
                 check_pieces(self._files[name])
             self._source, self._target = (SentencePieceProcessor(model_proto=self._files[n]) for n in self.FILES[:2])
             self._ids: dict[str, int] = parse_json(self._files[self.FILES[2]])
-            check_vocabulary(self._ids)
+            check_vocabulary(self._ids, rows)
         except (OSError, RuntimeError, ValueError, TypeError) as problem:
             raise FolderError(f"{folder}: its SentencePiece models cannot be read: {problem}") from None
         self.vocab_size = 1 + max(self._ids.values(), default=-1)

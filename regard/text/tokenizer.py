@@ -16,7 +16,7 @@ from tokenizers import decoders, models, pre_tokenizers, processors
 
 from regard.errors import ConfigError, FolderError
 from regard.files import parse_json, read_regular
-from regard.text.bounds import MOST_BYTES, check_tokenizer
+from regard.text.bounds import MOST_BYTES, check_tokenizer, most_bytes
 
 FILE, ROLES_FILE = "tokenizer.json", "roles.json"
 # Names of our own special pieces, and the usual ones of others: asked only where no file says who has a role.
@@ -49,10 +49,10 @@ class Tokenizer:
         self._shown = _Shown(self._show)
 
     @classmethod
-    def load(cls, path: Path) -> "Tokenizer":
-        """The tokenizer of a `tokenizer.json`."""
+    def load(cls, path: Path, rows: int | None = None) -> "Tokenizer":
+        """The tokenizer of a `tokenizer.json`; rows: of the model's table, where every piece must have one."""
         try:
-            return cls(_read(path), _read_roles(path.with_name(ROLES_FILE)))
+            return cls(_read(path, rows), _read_roles(path.with_name(ROLES_FILE)))
         except BaseException as problem:  # the Rust side panics with its own BaseException
             if isinstance(problem, KeyboardInterrupt | SystemExit):
                 raise
@@ -199,7 +199,12 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids; end and padding are silent."""
-        text = str(self._pieces.decode(list(ids), skip_special_tokens=True))
+        try:
+            text = str(self._pieces.decode(list(ids), skip_special_tokens=True))
+        except BaseException as problem:  # the Rust side panics with its own BaseException
+            if not type(problem).__name__.startswith("Panic"):
+                raise
+            raise FolderError(f"{FILE} cannot put these tokens into words: {problem!s:.200}") from None
         return clean_up(text) if self._cleans else text
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
@@ -246,10 +251,10 @@ class Tokenizer:
         raise FolderError(f"tokenizer.json has no {' or '.join(ROLES[role])}; it was not made for this kind of model")
 
 
-def _read(path: Path) -> Pieces:
+def _read(path: Path, rows: int | None) -> Pieces:
     """What a file describes, if we can tell what it may cost."""
-    content = read_regular(path, MOST_BYTES)
-    check_tokenizer(parse_json(content))
+    content = read_regular(path, most_bytes(rows))
+    check_tokenizer(parse_json(content), rows)
     return Pieces.from_buffer(content)
 
 

@@ -73,7 +73,8 @@ def longest_source(about: dict[str, Any]) -> int:
 def alignment_of(about: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
     """The layer and the heads that tell where a token was read from; the middle of the decoder if nobody chose."""
     layers = config.decoder_layers or config.layers
-    found = about.get("alignment") or {"layer": layers // 2, "heads": list(range(config.heads))}
+    found = about.get("alignment")
+    found = {"layer": layers // 2, "heads": list(range(config.heads))} if found is None else found
     layer, heads = (found.get(name) for name in ("layer", "heads")) if isinstance(found, dict) else (None, None)
     is_there = type(layer) is int and 0 <= layer < layers and isinstance(heads, list) and bool(heads)
     if not is_there or not all(type(one) is int and 0 <= one < config.heads for one in heads or []):

@@ -77,7 +77,8 @@ class Trained(Movable):
         folder.weights()  # whichever engine runs, damage is told at once
         self.about = folder.about
         is_theirs = "foreign" in folder.about
-        self.tokenizer: Any = read_tokenizer(folder.path, folder.config if is_theirs else None)
+        self.tokenizer: Any = read_tokenizer(folder.path, folder.config if is_theirs else None, rows_of(folder))
+        refuse_odd(folder.about)
         self.generation = generation_of(folder, self.tokenizer)
         self.tokenizer.refuses_padding = is_theirs and folder.about.get("task") != "write"
         self._folder, self._read, self._running = folder, read, running
@@ -157,6 +158,23 @@ def read_network(
     listed = list_for(folder, config)
     model = build_empty(lambda: build(config, tokenizer))
     return fill(model, layout.import_weights(read_for(folder, listed, shapes_of(model)), shapes_of(model)))
+
+
+def rows_of(folder: ModelFolder) -> int:
+    """Most rows that the table of a folder's model can have: as config.json says, and as its weights have bytes for."""
+    sides = [folder.config, *(folder.config.get(side) for side in ("decoder", "encoder"))]
+    sizes = [side["vocab_size"] for side in sides if isinstance(side, dict) and type(side.get("vocab_size")) is int]
+    room = sum(path.stat().st_size for path in folder.weights()) // 8  # bytes of a row, at the very least
+    return min([room, *sizes[:1]])
+
+
+def refuse_odd(about: dict[str, Any]) -> None:
+    """The languages in regard.json are words."""
+    settings = about.get("settings", {})
+    names = ("source_language", "target_language")
+    if not isinstance(settings, dict) or not all(isinstance(settings.get(name), str | None) for name in names):
+        raise FolderError(f"regard.json has settings {settings!r:.120}, where a language is not a word; it was changed "
+                          f"or damaged, copy or train it again")  # fmt: skip
 
 
 def refuse_small_table(config: ModelConfig, tokenizer: Tokenizer) -> None:

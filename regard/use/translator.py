@@ -88,6 +88,7 @@ class Translator(Trained):
             self._fast.has_shortlist = copy.has_shortlist
         else:
             self.read_now()
+            alignment_of(self.about, self.model.config)  # what is wrong with it is told at once
 
     @property
     def engine(self) -> str:
@@ -296,8 +297,12 @@ class Translator(Trained):
     @property
     def _longest(self) -> int:
         """Most tokens of a source that is translated in one."""
-        longest = longest_source(self.about)
-        return longest if self._fast else min(longest, (self.model.config.encoder or self.model.config).longest)
+        return min(longest_source(self.about), self._readable)
+
+    @property
+    def _readable(self) -> int:
+        """Most tokens of a source that the engine can read at all."""
+        return self._fast.places if self._fast else (self.model.config.encoder or self.model.config).longest
 
     def refuse_long(self, what: str, target: Sequence[int], source: Sequence[int] = ()) -> None:
         """Positions that were learned have an end; nothing that is given may lie beyond it."""
@@ -319,6 +324,9 @@ class Translator(Trained):
             if len(ids) > longest:
                 parts = split_to_fit(text, self._sizes, longest)
                 found = self.tokenizer.encode_all(parts)
+            if (most := max(map(len, found), default=0)) > self._readable:
+                raise ConfigError(f"the tokenizer makes {most} tokens of one character of {text!r:.60}, and the model "
+                                  f"has positions for at most {self._readable}; take that character out")  # fmt: skip
             counts.append(len(parts))
             flat += parts
             sources += found

@@ -2,12 +2,15 @@
 
 import base64
 import json
+import shutil
 
 import pytest
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers import Tokenizer as Pieces
 
-from regard.errors import FolderError
+import regard
+from regard.errors import ConfigError, FolderError
+from regard.files import hash_file
 from regard.text.bounds import FAMOUS, check_pieces, check_tokenizer
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import (
@@ -27,6 +30,17 @@ def told(**parts) -> dict:
     pieces = Pieces(models.WordLevel(WORDS, unk_token="[UNK]"))
     pieces.pre_tokenizer = pre_tokenizers.Whitespace()
     return json.loads(pieces.to_str()) | parts
+
+
+def copied(folder, place):
+    return shutil.copytree(folder, place, ignore=shutil.ignore_patterns("run", "ctranslate2*"))
+
+
+def reseal(folder):
+    """regard.json tells of the files as they are now."""
+    about = json.loads((folder / "regard.json").read_text())
+    about["files_sha256"] = {name: hash_file(folder / name) for name in about["files_sha256"]}
+    (folder / "regard.json").write_text(json.dumps(about))
 
 
 def replace(pattern, content):
@@ -76,6 +90,7 @@ CRAFTED = {
     "a prefix without end": told(normalizer={"type": "Prepend", "prepend": "a" * 10**6}),
     "an added id of 4e9": told(added_tokens=added(4_000_000_000, "x")),
     "an added piece that is empty": told(added_tokens=added(6, "")),
+    "an added piece of a thousand letters": told(added_tokens=added(6, "x" * 1000)),
     "ids beyond any table": told(model=LEVEL | {"vocab": WORDS | {"far": 10**9}}),
     "a piece of a million letters": told(model=LEVEL | {"vocab": WORDS | {"a" * 10**6: 6}}),
     "a template a million long": told(post_processor=template(ENDS)),
@@ -202,3 +217,44 @@ def test_a_sentencepiece_model_is_looked_through_before_it_is_run():
         spec = b"\x12" + bytes([len(crafted) & 127 | 128, len(crafted) >> 7]) + crafted
         with pytest.raises(ValueError, match="normal forms"):
             check_pieces(b"\x1a" + bytes([len(spec) & 127 | 128, len(spec) >> 7]) + spec)
+
+
+def test_a_tokenizer_larger_than_the_table_of_its_model_is_refused_before_it_is_built(folder, tmp_path):
+    trial = copied(folder, tmp_path / "m")
+    content = json.loads((trial / "tokenizer.json").read_text())
+    content["model"]["vocab"] |= {f"piece {number}": 10**4 + number for number in range(10**4)}
+    (trial / "tokenizer.json").write_text(json.dumps(content))
+    reseal(trial)
+    with pytest.raises(FolderError, match=r"tokenizer\.json .* ids up to .* not of the same model"):
+        regard.load(trial)
+    (trial / "tokenizer.json").write_text(json.dumps(content) + " " * 6 * 2**20)
+    reseal(trial)
+    with pytest.raises(FolderError, match=r"tokenizer\.json"):
+        regard.load(trial)
+
+
+def test_a_character_of_more_tokens_than_the_model_has_positions_is_refused(folder, tmp_path):
+    trial = copied(folder, tmp_path / "m")
+    content = json.loads((trial / "tokenizer.json").read_text())
+    content["normalizer"] = replace({"String": "q"}, "q" * 32)
+    mark = {"id": "</s>", "ids": [0] * 60, "tokens": ["</s>"] * 60}
+    ends = [{"SpecialToken": {"id": "</s>", "type_id": 0}}] * 60
+    single = [{"Sequence": {"id": "A", "type_id": 0}}, *ends]
+    content["post_processor"] = template(single) | {"special_tokens": {"</s>": mark}}
+    (trial / "tokenizer.json").write_text(json.dumps(content))
+    reseal(trial)
+    with pytest.raises(ConfigError, match="positions"):  # in torch, those that are worked out have no end
+        regard.load(trial, engine="ctranslate2")("q")
+
+
+@pytest.mark.parametrize(
+    "odd", [{"settings": {"source_language": ["x"]}}, {"settings": {"target_language": {"a": 1}}}, {"settings": []},
+            {"alignment": []}],
+)  # fmt: skip
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_languages_and_alignment_of_the_wrong_kind_are_refused_when_opening(folder, engine, odd, tmp_path):
+    trial = copied(folder, tmp_path / "m")
+    about = json.loads((trial / "regard.json").read_text())
+    (trial / "regard.json").write_text(json.dumps(about | odd))
+    with pytest.raises(FolderError, match=r"regard\.json has"):
+        regard.load(trial, engine=engine)
