@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ RECORD, TOKENS, START, LOCK = "run.json", "tokens.safetensors", "start.safetenso
 STATE = "state"  # the folder of the saved states
 OURS = (RECORD, TOKENS, START, METRICS, FILM, TOKENIZER, ROLES_FILE, *SentencePieces.FILES)
 MOST_RECORD_BYTES = 64 * 2**20
+CHECKS, MOMENT = 3, 0.05  # of what is in the way: how often, and seconds between
 TRIES = 100  # to take a lock whose file another process is about to remove
 
 
@@ -70,7 +72,7 @@ def sole_owner(folder: Path, fresh: bool) -> Iterator[OwnedRun]:
     """The run folder, for this process alone; a folder of something else is refused."""
     run = folder / RUN
     try:
-        _refuse_others(folder, run, fresh)
+        _refuse_lastingly(folder, run, fresh)
         began_here = [path for path in (*reversed(run.parents), run) if not path.exists()]
         owned = OwnedRun(run, _take(folder, run))
         try:
@@ -97,6 +99,19 @@ def clear(run: Path) -> None:
         if os.path.lexists(run / name) and not stat.S_ISDIR((run / name).lstat().st_mode):
             (run / name).unlink()
     StateStore(run / STATE).clear()
+
+
+def _refuse_lastingly(folder: Path, run: Path, fresh: bool) -> None:
+    """Refuses what is not ours; only if it is still so a moment later, for an owner that did not use its folder removes
+    it piece by piece.
+    """
+    for _ in range(CHECKS):
+        try:
+            _refuse_others(folder, run, fresh)
+            return
+        except (RunError, FileNotFoundError):
+            time.sleep(MOMENT)
+    _refuse_others(folder, run, fresh)
 
 
 def _refuse_others(folder: Path, run: Path, fresh: bool) -> None:
