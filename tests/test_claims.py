@@ -63,11 +63,14 @@ def test_a_model_that_differs_there_claims_nothing_and_opens_here(task, wrong, t
     assert claims.recall_claim(regard.config.resolve(about["settings"]), opened.tokenizer) is None
 
 
-def test_one_comparison_serves_all_sizes_but_no_other_setting(filler_folder, writer_folder):
-    about, tokenizer = read(filler_folder, "regard.json"), regard.load(filler_folder).tokenizer
-    told = regard.config.resolve(about["settings"])
+def test_one_comparison_serves_all_sizes_but_no_other_setting(filler_folder, writer_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path))  # other tests compare other settings, in any order
+    opened = regard.load(filler_folder)
+    tokenizer, told = opened.tokenizer, regard.config.resolve(read(filler_folder, "regard.json")["settings"])
+    assert claims.recall_claim(told, tokenizer) is None
+    compared = claims.compare_claim(filler_folder, told, opened.model, tokenizer)
     known = claims.recall_claim(told, tokenizer)
-    assert known.about["largest_difference"] == pytest.approx(about["transformers"]["largest_difference"], abs=1e-9)
+    assert known.about["largest_difference"] == pytest.approx(compared.about["largest_difference"], abs=1e-9)
 
     def other(**settings):
         return told.model_copy(update={"model": told.model.model_copy(update=settings)})
