@@ -1,11 +1,17 @@
-"""Clients that mean harm: slow ones, costly requests, markup. A canary asks for a short sentence all the while."""
+"""Clients that mean harm: slow ones, costly requests, markup. A canary asks for a short sentence all the while.
+
+The canary has a process of its own, and so have the attackers, at the lowest priority: they would be on other machines,
+and the cores they take here are not the server's doing.
+"""
 
 import http.client
 import json
+import multiprocessing
+import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,9 +22,11 @@ from fuzz import CANARY
 PAUSE = 0.02  # seconds between two questions of the canary
 MOST_AT_A_TIME = 100  # connections that a slow client opens in a fifth of a second
 RARE = "漢"  # three tokens or more to a vocabulary that has only its bytes
+LOWEST = 19  # priority
+Client = Callable[[int, Any, Any], None]  # a port, what it does there, and an event: it is over
 
 
-def attack(given: Any, model: Path, clients: Callable[[Server], list[threading.Thread]]) -> dict[str, Any]:
+def attack(given: Any, model: Path, client: Client, tasks: list[Any]) -> dict[str, Any]:
     """What the canary sees in quiet times and while it lasts: the ratio of the two 99th percentiles is the figure."""
     server = Server([model])
     try:
@@ -27,19 +35,12 @@ def attack(given: Any, model: Path, clients: Callable[[Server], list[threading.T
         canary(server, connection, 2, expected)
         quiet, _ = canary(server, connection, given.seconds, expected)
         memory = server.memory_mb()
-        Attack.is_over.clear()
-        threads = clients(server)
-        for thread in threads:
-            thread.start()
-        loaded, wrong = canary(server, connection, given.seconds, expected)
-        during = server.memory_mb()
-        Attack.is_over.set()
-        for thread in threads:
-            thread.join()
+        with attackers(client, server.port, tasks):
+            loaded, wrong = canary(server, connection, given.seconds, expected)
+            during = server.memory_mb()
         time.sleep(3)
         after = server.memory_mb()
     finally:
-        Attack.is_over.set()
         code = server.stop()
     quiet_p99, loaded_p99 = percentile(quiet, 0.99), percentile(loaded, 0.99)
     return {"p99_over_quiet": round(loaded_p99 / quiet_p99, 2), "quiet_p99_ms": round(1000 * quiet_p99, 1),
@@ -48,8 +49,29 @@ def attack(given: Any, model: Path, clients: Callable[[Server], list[threading.T
             "memory_mb": [round(memory), round(during), round(after)], "exit": code}  # fmt: skip
 
 
-class Attack:
-    is_over = threading.Event()
+@contextmanager
+def attackers(client: Client, port: int, tasks: list[Any]) -> Iterator[None]:
+    """While inside, a client for each task is at work in another process."""
+    context = multiprocessing.get_context("spawn")
+    has_begun, is_over = context.Event(), context.Event()
+    process = context.Process(target=be_attackers, args=(client, port, tasks, has_begun, is_over))
+    process.start()
+    try:
+        has_begun.wait()
+        yield
+    finally:
+        is_over.set()
+        process.join()
+
+
+def be_attackers(client: Client, port: int, tasks: list[Any], has_begun: Any, is_over: Any) -> None:
+    os.nice(LOWEST)
+    threads = [threading.Thread(target=client, args=(port, task, is_over)) for task in tasks]
+    for thread in threads:
+        thread.start()
+    has_begun.set()
+    for thread in threads:
+        thread.join()
 
 
 def canary(server: Server, connection: Any, seconds: float, expected: str) -> tuple[list[float], int]:
@@ -75,29 +97,24 @@ def percentile(times: list[float], share: float) -> float:
 def slow(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
     """1,500 half heads that are opened again as they are closed, bodies that trickle, and answers that nobody reads."""
     head = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n\r\n"
+    page = b"GET /page/look.css HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    return attack(given, model, keep, [(1500, head[:30], b""), (200, head + b"{", b" "), (50, page * 8, page)])
 
-    def keep(server: Server, count: int, sent: bytes, more: bytes) -> Callable[[], None]:
-        def work() -> None:
-            opened: list[socket.socket] = []
-            while not Attack.is_over.is_set():
-                for _ in range(min(MOST_AT_A_TIME, count - len(opened))):
-                    with suppress(OSError):
-                        opened.append(socket.create_connection(("127.0.0.1", server.port), timeout=5))
-                        opened[-1].sendall(sent)
-                        opened[-1].setblocking(False)
-                opened[:] = [one for one in opened if is_alive(one, more)]
-                time.sleep(0.2)
-            for one in opened:
-                one.close()
 
-        return work
-
-    def clients(server: Server) -> list[threading.Thread]:
-        page = b"GET /page/look.css HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-        kinds = [(1500, head[:30], b""), (200, head + b"{", b" "), (50, page * 8, page)]
-        return [threading.Thread(target=keep(server, *kind)) for kind in kinds]
-
-    return attack(given, model, clients)
+def keep(port: int, task: tuple[int, bytes, bytes], is_over: Any) -> None:
+    """So many connections that have sent something, and now and then send more."""
+    count, sent, more = task
+    opened: list[socket.socket] = []
+    while not is_over.is_set():
+        for _ in range(min(MOST_AT_A_TIME, count - len(opened))):
+            with suppress(OSError):
+                opened.append(socket.create_connection(("127.0.0.1", port), timeout=5))
+                opened[-1].sendall(sent)
+                opened[-1].setblocking(False)
+        opened[:] = [one for one in opened if is_alive(one, more)]
+        time.sleep(0.2)
+    for one in opened:
+        one.close()
 
 
 def is_alive(connection: socket.socket, more: bytes) -> bool:
@@ -128,7 +145,7 @@ def costly(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
         ("/detect", {"q": RARE * 20_000}),
         ("/api/translate", {"text": [1] * 600_000}),
     ]
-    return attack(given, model, lambda server: [repeat(server, asked, first) for first in range(6)])
+    return attack(given, model, repeat, [(asked, first) for first in range(6)])
 
 
 def markup(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
@@ -139,25 +156,21 @@ def markup(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
         for part in hard
         for most in (20_000, 4000)
     ]
-    return attack(given, model, lambda server: [repeat(server, asked, first) for first in range(4)])
+    return attack(given, model, repeat, [(asked, first) for first in range(4)])
 
 
-def repeat(server: Server, asked: list[tuple[str, Any]], first: int) -> threading.Thread:
+def repeat(port: int, task: tuple[list[tuple[str, Any]], int], is_over: Any) -> None:
     """A client that asks for one after another; now and then it does not wait for the answer."""
+    asked, number = task
     bodies = [(path, json.dumps(fields).encode()) for path, fields in asked]
-
-    def work() -> None:
-        number = first
-        while not Attack.is_over.is_set():
-            path, body = bodies[number % len(bodies)]
-            number += 1
-            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=0.5 if number % 3 == 0 else 90)
-            with suppress(OSError, http.client.HTTPException):
-                connection.request("POST", path, body, {"Content-Type": "application/json"})
-                connection.getresponse().read()
-            connection.close()
-
-    return threading.Thread(target=work)
+    while not is_over.is_set():
+        path, body = bodies[number % len(bodies)]
+        number += 1
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=0.5 if number % 3 == 0 else 90)
+        with suppress(OSError, http.client.HTTPException):
+            connection.request("POST", path, body, {"Content-Type": "application/json"})
+            connection.getresponse().read()
+        connection.close()
 
 
 @contextmanager
