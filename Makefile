@@ -24,9 +24,11 @@ lint: setup
 # Tests that fork have processes of their own: threads that other tests have started do not survive a fork.
 FORKING := tests/test_faults.py tests/test_hostile.py tests/test_processes.py tests/test_reserve.py tests/test_workers.py
 
+# Both runs share what is costly to make: models, and how they compare with transformers.
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadfile $(addprefix --ignore=,$(FORKING))
-	$(BIN)/python -m pytest -n auto --dist loadfile $(FORKING)
+	shared=$$(mktemp -d); trap 'rm -rf "$$shared"' EXIT; export REGARD_TESTS="$$shared"; \
+	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(FORKING)) && \
+	$(BIN)/python -m pytest -n auto --dist worksteal $(FORKING)
 
 bench: setup
 	$(BIN)/python bench/demo.py --json bench/results/demo.json

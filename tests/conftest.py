@@ -1,8 +1,13 @@
 """What several rooms' tests need: little corpora, a tokenizer, a model that was really trained for a moment."""
 
+import fcntl
 import os
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
+
+os.environ |= {"HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "passive"}  # no network; threads wait without spinning
 
 import hypothesis
 import pytest
@@ -11,6 +16,7 @@ import torch
 import regard
 from regard.config import ModelConfig
 from regard.model.transformer import EncoderDecoder
+from regard.run import claims, compare
 from regard.text.stories import write_stories
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
@@ -27,13 +33,49 @@ SHORT = {  # a run of seconds
 }
 
 
+def shared_place(tmp_path_factory) -> Path:
+    """A folder of all processes of this run, and of both runs of `make test`."""
+    if named := os.environ.get("REGARD_TESTS"):
+        return Path(named)
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+def make_once(tmp_path_factory, name: str, make: Callable[[Path], None], to: str = "model") -> Path:
+    """A copy of a folder that is made by the first process that needs it: what a test does to it harms no other."""
+    place = shared_place(tmp_path_factory) / "models"
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / name).exists():
+            make(place / "unfinished" / name)
+            (place / "unfinished" / name).rename(place / name)
+    return Path(shutil.copytree(place / name, tmp_path_factory.mktemp(name) / to))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory):
     """What is found out in a test is nothing to the user who runs it; all processes of the suite share it, so that
     models are compared with transformers once per kind.
     """
-    base = tmp_path_factory.getbasetemp()
-    os.environ["REGARD_CACHE"] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache")
+    os.environ["REGARD_CACHE"] = str(shared_place(tmp_path_factory) / "cache")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_work():
+    """What takes long and changes no answer: how work is shared out best is measured for a moment only, and where
+    transformers is imported already, models are compared with it here and not in another process.
+    """
+    ask = claims._ask
+
+    def ask_here(folder, tensors):
+        return compare.main(folder.resolve(), tensors) if "transformers" in sys.modules else ask(folder, tensors)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.engine.ctranslate2.TRIAL_ROWS", 4)
+        patch.setattr("regard.run.plan.TRY_SECONDS", 0.0)
+        patch.setattr(claims, "_ask", ask_here)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -67,14 +109,10 @@ def tokenizer(pairs) -> Tokenizer:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory, pairs) -> Path:
     """A translator trained for a few seconds: it has learned something, if not much."""
-    to = tmp_path_factory.mktemp("model") / "en-fr"
-    regard.train(
-        "translate",
-        to=to,
-        settings=SHORT | {"stop": {"steps": 300}, "train": SHORT["train"] | {"valid_every": 100}},
-        **pairs,
+    settings = SHORT | {"stop": {"steps": 300}, "train": SHORT["train"] | {"valid_every": 100}}
+    return make_once(
+        tmp_path_factory, "translate", lambda to: regard.train("translate", to=to, settings=settings, **pairs), "en-fr"
     )
-    return to
 
 
 @pytest.fixture(scope="session")
@@ -119,9 +157,10 @@ def family_settings(task: str, steps: int, **train) -> dict:
 
 
 def _trained(tmp_path_factory, family_files, task, steps) -> Path:
-    to = tmp_path_factory.mktemp(task) / "model"
-    regard.train(task, to=to, settings=family_settings(task, steps, valid_every=100), **family_files[task])
-    return to
+    settings = family_settings(task, steps, valid_every=100)
+    return make_once(
+        tmp_path_factory, task, lambda to: regard.train(task, to=to, settings=settings, **family_files[task])
+    )
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,8 @@
 
 import gzip
 import json
-import os
 import random
-import resource
 import subprocess
-import sys
 
 import pytest
 from hypothesis import given
@@ -17,10 +14,9 @@ import regard
 from regard.cli.commands import app
 from regard.errors import CorpusError
 from regard.text.ailments import AILMENTS
-from regard.text.corpus import PairFiles, read_lines, read_pairs
+from regard.text.corpus import PairFiles, read_pairs
 from regard.text.doctor import check_pairs, check_text, hashes_of
 from regard.text.running import TextFiles, read_documents
-from regard.text.shifts import UNRELATED, find_shifts
 
 ENGLISH = [phrase.source for phrase in regard.phrasebook("en", "de", 6000)]
 GERMAN = [phrase.target for phrase in regard.phrasebook("en", "de", 6000)]
@@ -71,13 +67,6 @@ def test_copies_repetitions_and_overlap_are_counted(tmp_path):
     assert (report.findings["copy"].count, report.findings["copy"].examples[0]["line"]) == (1, 100)
     assert (report.findings["repeated"].count, report.findings["repeated"].examples[0]["line"]) == (1, 200)
     assert report.findings["overlap"].count == 5
-
-
-@pytest.mark.parametrize("place", [300, 2500, 5000])
-def test_the_place_where_lines_shift_is_named(tmp_path, place):
-    report = check_pairs(pair(tmp_path, [*ENGLISH[:place], "An extra line here.", *ENGLISH[place:]]))
-    found = report.findings["unequal"].examples[0]
-    assert found["file"] == "a.en" and abs(found["line"] - place) <= 40 and "6001 lines against 6000" in found["text"]
 
 
 @given(st.lists(st.binary(max_size=30).filter(lambda raw: b"\n" not in raw), min_size=1, max_size=20))
@@ -200,81 +189,12 @@ def test_a_file_in_utf8_with_one_broken_line_is_not_to_be_converted(tmp_path):
     assert report.findings["encoding"].count == sum(not line.isascii() for line in GERMAN)
 
 
-@pytest.mark.parametrize("moved", [1, -1, 3, -20, 20])
-def test_a_shift_in_the_middle_of_files_of_equal_length_is_found(tmp_path, moved):
-    extra = ["Das ist eine Zeile mehr."] * abs(moved)
-    target = (
-        [*GERMAN[:1000], *extra, *GERMAN[1000:2500]]
-        if moved > 0
-        else [*GERMAN[:1000], *GERMAN[1000 - moved : 2500], *extra]
-    )
-    report = check_pairs(pair(tmp_path, ENGLISH[:2500], target[:2500]))
-    found = report.findings["shift"]
-    assert abs(found.examples[0]["line"] - 1001) <= 20 and abs(found.count - 1500) <= 40
-    assert (
-        f"translations are {abs(moved)} lines further {'down' if moved > 0 else 'up'} in a.de"
-        in found.examples[0]["text"]
-    )
-
-
-def test_a_side_that_was_sorted_or_shuffled_is_found_and_shuffled_pairs_are_not():
-    order = random.Random(1).sample(range(3000), 3000)
-    assert (find_shifts(ENGLISH[:3000], sorted(GERMAN[:3000])) == UNRELATED).mean() > 0.9
-    assert not find_shifts([ENGLISH[n] for n in order], [GERMAN[n] for n in order]).any()
-    assert not find_shifts(["1 2 3"] * 500, ["3 2 1"] * 500).any()
-    assert not find_shifts([""] * 500, [""] * 500).any() and not len(find_shifts([], []))
-
-
-def test_files_whose_names_are_swapped_and_sides_unlike_those_to_validate_on_are_found(tmp_path):
-    source, target = write(tmp_path, GERMAN[:500], ENGLISH[:500])
-    assert "by its name or key it is en, by its words de" in run(source, target).output
-    (tmp_path / "valid").mkdir()
-    valid = write(tmp_path / "valid", ENGLISH[500:700], GERMAN[500:700])
-    for name, words in (("good", (valid[0], valid[1])), ("bad", (valid[1], valid[0]))):
-        source, target = write(tmp_path, ENGLISH[:500], GERMAN[:500])
-        page = run(source, target, "--against", words[0], "--against", words[1]).output
-        assert ("the other way round" in page) == (name == "bad")
-
-
 def test_lines_in_another_language_are_found_and_rare_words_are_not_taken_for_one(tmp_path):
     rare = "Hopefully when I mix these I 'll still have eyebrows."
     report = check_pairs(
         pair(tmp_path, changed(ENGLISH[:2000], {70: rare, 90: "Он видит собаку в саду."}), GERMAN[:2000])
     )
     assert [one["line"] for one in report.findings["language"].examples] == [90]
-
-
-MEMORY = 1_200_000_000  # of addresses, for a check that imports numpy
-
-
-@pytest.mark.parametrize("name", ["bomb.gz", "line.gz", "line.txt"])
-def test_a_line_without_end_takes_bounded_memory(tmp_path, name):
-    path = tmp_path / name
-    if name.endswith("gz"):
-        with gzip.open(path, "wb", compresslevel=9) as file:
-            for _ in range(30):
-                file.write((b"a" * 1023 + (b"\n" if name == "bomb.gz" else b"a")) * 1024)
-    else:
-        with path.open("wb") as file:
-            file.truncate(3 * 2**30)  # holes: NUL bytes without end
-    other = tmp_path / "other.txt"
-    other.write_text("a\n")
-    for words in ([path], [path, other]):
-        done = subprocess.run(
-            [sys.executable, "-m", "regard", "check", *map(str, words)], capture_output=True, text=True, timeout=120,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)), check=False,
-        )  # fmt: skip
-        assert done.returncode == 1 and "Training would stop" in done.stdout and "Traceback" not in done.stderr, done
-        assert name in done.stdout.split("Training would stop")[1]
-
-
-def test_pipes_and_devices_are_refused_with_the_remedy(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", "/dev/zero"):
-        found = run(path)
-        assert found.exit_code == 1 and "write it to a file first" in found.output
-        with pytest.raises(CorpusError, match="read more than once"):
-            list(read_lines(tmp_path / "pipe"))
 
 
 @pytest.mark.parametrize("kind", ["tsv", "jsonl"])
@@ -291,48 +211,6 @@ def test_pairs_in_one_file_are_looked_over_too(tmp_path, kind):
     assert again["lines"] == told["lines"] == 6000
 
 
-@pytest.mark.parametrize(("raw", "kind", "said"), [
-    (b"a\0b\n", "nul", "bad.txt line 51 has a NUL byte"),
-    ("Straße\n".encode("latin1"), "encoding", "bad.txt line 51 is not UTF-8"),
-    ("naïve ".encode("latin1") * 3 + b"\0\n", "nul", "bad.txt line 51 is not UTF-8"),
-])  # fmt: skip
-@pytest.mark.parametrize("before", [50, 0])
-def test_damaged_text_in_a_folder_is_named_by_its_line_as_if_it_were_given(tmp_path, raw, kind, said, before):
-    (tmp_path / "good.txt").write_text("Good text.\n" * 20)
-    (tmp_path / "bad.txt").write_bytes(b"A line of text.\n" * before + raw + b"And another one.\n" * 9)
-    said = said.replace("51", str(before + 1))
-    found = run(tmp_path)
-    assert found.exit_code == 1 and said in found.output and f"bad.txt line {before + 1}: " in found.output
-    assert kind in {one["kind"] for one in json.loads(run(tmp_path, "--json").output)["findings"]}
-    with pytest.raises(CorpusError, match=said):
-        read_documents(TextFiles.of(tmp_path))
-
-
-def test_every_file_of_a_folder_that_is_not_read_is_named_with_the_reason(tmp_path):
-    texts = tmp_path / "t"
-    texts.mkdir()
-    (texts / "good.txt").write_text("Good text.\n" * 20)
-    (texts / "thai.txt").write_text("ภาษาไทย" * 1000)
-    (texts / ".hidden").write_text("hidden\n")
-    assert run(texts, "--strict").exit_code == 0 and "1 hidden files" in run(texts).output
-    (tmp_path / "elsewhere").mkdir()
-    (texts / "folder").symlink_to(tmp_path / "elsewhere")
-    (texts / "noise.bin").write_bytes(random.Random(1).randbytes(3000))
-    (texts / "paper.pdf").write_bytes(b"%PDF-1.4\n" + b"1 0 obj\n" * 900)
-    (texts / "wide.txt").write_bytes("Text.\n".encode("utf-16-le") * 20)
-    (texts / "packed.gz").write_bytes(gzip.compress(b"Text.\n" * 20)[:-20])
-    (texts / "empty.txt").write_text("")
-    found = run(texts)
-    assert found.exit_code == 0 and run(texts, "--strict").exit_code == 1
-    assert "6 files of the folder that are not read" in found.output
-    for name, why in (("folder", "a link"), ("noise.bin", "binary"), ("paper.pdf", "binary"), ("wide.txt", "binary"),
-                      ("packed.gz", "cannot be read"), ("empty.txt", "empty")):  # fmt: skip
-        assert f"{texts / name}: {why}" in found.output
-    (texts / "marked.txt").write_text("Text.\n" * 20, encoding="utf-16")
-    found = run(texts)
-    assert found.exit_code == 1 and "marked.txt is UTF-16" in found.output and "noise.bin: binary" in found.output
-
-
 def test_a_tab_is_shown_as_an_arrow_and_options_of_other_shapes_are_refused(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("one\teins\n" * 3)
@@ -342,25 +220,6 @@ def test_a_tab_is_shown_as_an_arrow_and_options_of_other_shapes_are_refused(tmp_
     for words in (["a.txt", "--columns", "1,2"], ["a.txt", "--keys", "de,en"], ["a.tsv", "--keys", "de,en"]):
         refused = run(tmp_path / words[0], *words[1:])
         assert refused.exit_code == 1 and f"{words[1]} {words[2]} is for pairs in a" in refused.output
-
-
-@pytest.mark.parametrize("kind", ["files", "tsv"])
-def test_what_a_shift_brings_about_is_not_reported_within_it(tmp_path, kind):
-    long = "A very long line that says much about many things, one after the other, " * 4
-    odd = {n: (long + str(n), long.replace("A very", "Eine sehr") + str(n)) for n in range(20, 2500, 40)}
-    rows = [odd.get(n, row) for n, row in enumerate(zip(ENGLISH[:2500], GERMAN[:2500], strict=True))]
-    rows[10] = ("Yes.", "Ja, " + "das ist wirklich ganz genau so " * 8)
-    target = [row[1] for row in rows]
-    target = [*target[:1000], "Das ist eine Zeile mehr.", *target[1000:-1]]
-    files = pair(tmp_path, [row[0] for row in rows], target)
-    if kind == "tsv":
-        (tmp_path / "a.tsv").write_text("".join(f"{row[0]}\t{mine}\n" for row, mine in zip(rows, target, strict=True)))
-        files = PairFiles(tmp_path / "a.tsv")
-    report = check_pairs(files)
-    assert abs(report.findings["shift"].count - 1500) <= 20
-    assert [one["line"] for one in report.findings["ratio"].examples] == [11] and report.findings["ratio"].count == 1
-    fix = report.findings["shift"].words(report.shape)["fix"]
-    assert ("both files" in fix) == (kind == "files")
 
 
 def test_a_training_begins_with_what_hurts(tmp_path):
