@@ -14,27 +14,24 @@ PLACES = (
 )
 
 
+Encode = Callable[[list[str]], list[list[int]]]
 Sizes = Callable[[list[str]], list[int]]
 
 
-def split_to_fit(text: str, sizes: Sizes, most: int) -> list[str]:
-    """Parts of `text` of a size up to `most` each, in order, as few cuts as the best places allow.
+def split_to_fit(text: str, ids: list[int], encode: Encode, most: int) -> tuple[list[str], list[list[int]]]:
+    """Parts of `text` of up to `most` tokens each, in order, as few cuts as the best places allow; and their ids.
 
-    sizes: of each of several texts; one character is the smallest part there is, whatever its size.
+    ids: of the text; encode: what each of several texts has. One character is the smallest part there is.
     """
-    return _split(text, _measured_once(sizes), most)
+    known = {text: ids}  # each text is encoded once: parts repeat, and what was joined is looked at again
 
+    def sizes(texts: list[str]) -> list[int]:
+        if new := [one for one in dict.fromkeys(texts) if one not in known]:
+            known.update(zip(new, encode(new), strict=True))
+        return [len(known[one]) for one in texts]
 
-def _measured_once(sizes: Sizes) -> Sizes:
-    """The same sizes, each text measured once: parts repeat, and what was joined is looked at again."""
-    known: dict[str, int] = {}
-
-    def measure(texts: list[str]) -> list[int]:
-        if new := [text for text in dict.fromkeys(texts) if text not in known]:
-            known.update(zip(new, sizes(new), strict=True))
-        return [known[text] for text in texts]
-
-    return measure
+    parts = _split(text, sizes, most)
+    return parts, [known[part] for part in parts]
 
 
 def _split(text: str, sizes: Sizes, most: int) -> list[str]:

@@ -322,8 +322,7 @@ class Translator(Trained):
         for text, ids in zip(texts, encoded, strict=True):
             parts, found = ([text], [ids]) if ids != nothing else ([], [])
             if len(ids) > longest:
-                parts = split_to_fit(text, self._sizes, longest)
-                found = self.tokenizer.encode_all(parts)
+                parts, found = split_to_fit(text, ids, self.tokenizer.encode_all, longest)
             if (most := max(map(len, found), default=0)) > self._readable:
                 raise ConfigError(f"the tokenizer makes {most} tokens of one character of {text!r:.60}, and the model "
                                   f"has positions for at most {self._readable}; take that character out")  # fmt: skip
@@ -331,9 +330,6 @@ class Translator(Trained):
             flat += parts
             sources += found
         return counts, flat, sources
-
-    def _sizes(self, texts: list[str]) -> list[int]:
-        return [len(ids) for ids in self.tokenizer.encode_all(texts)]
 
     def _setting(self, name: str) -> str | None:
         value = self.about.get("settings", {}).get(name)

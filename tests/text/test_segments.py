@@ -6,8 +6,18 @@ from hypothesis import strategies as st
 from regard.text.segments import split_to_fit
 
 
+def by_letters(texts):
+    return [list(map(ord, text)) for text in texts]
+
+
+def closed(texts):
+    return [[*ids, 0] for ids in by_letters(texts)]
+
+
 def split(text, longest):
-    return split_to_fit(text, lambda parts: [len(part) for part in parts], longest)
+    parts, ids = split_to_fit(text, by_letters([text])[0], by_letters, longest)
+    assert ids == by_letters(parts)
+    return parts
 
 
 def test_sentences_before_clauses_before_words_before_letters():
@@ -35,17 +45,18 @@ def test_a_long_text_is_measured_a_few_times_for_each_part():
     for text in ("a. " * 3000, "a " * 5000, "x" * 10_000, "a, b. " * 2000):
         measured = 0
 
-        def sizes(parts):
+        def encode(parts):
             nonlocal measured
             measured += sum(len(part) + 1 for part in parts)
-            return [len(part) + 1 for part in parts]
+            return closed(parts)
 
-        parts = split_to_fit(text, sizes, 40)
+        parts, _ = split_to_fit(text, closed([text])[0], encode, 40)
         assert all(len(part) < 40 for part in parts) and measured < 12 * len(text)
 
 
-def test_no_text_is_measured_twice():
+def test_no_text_is_encoded_twice_not_even_to_know_the_ids_of_its_parts():
     for text in ("a. " * 300, "a b, c. " * 100, "x" * 1000, "".join(map(chr, range(0x4E00, 0x5000))) + "。" * 9):
-        seen = []
-        split_to_fit(text, lambda parts: seen.extend(parts) or [len(part) + 1 for part in parts], 40)  # noqa: B023
+        seen = [text]
+        parts, ids = split_to_fit(text, closed([text])[0], lambda some: seen.extend(some) or closed(some), 40)  # noqa: B023
         assert len(seen) == len(set(seen))
+        assert ids == closed(parts)
