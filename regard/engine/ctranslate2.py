@@ -214,14 +214,15 @@ class FastTranslator:
     def _read(self, asked: Any, search: Search) -> list[Hypothesis]:
         result = asked.result() if hasattr(asked, "result") else asked
         found = []
+        scores, looks = result.scores, result.attention if search.with_looks else []  # each is copied when it is read
         for number, pieces in enumerate(result.hypotheses):
             ids = list(map(self._ids.__getitem__, pieces))
             is_finished = bool(ids) and ids[-1] in self._ends
             # It tells scores divided, if it tells them.
-            score = result.scores[number] * len(ids) ** search.length_penalty if result.scores else math.nan
+            score = scores[number] * len(ids) ** search.length_penalty if scores else math.nan
             if is_finished:
                 ids.pop()
-            found.append(Hypothesis(ids, score, is_finished, result.attention[number] if search.with_looks else []))
+            found.append(Hypothesis(ids, score, is_finished, looks[number] if looks else []))
         return found
 
 
