@@ -183,9 +183,9 @@ def _headers(name: str) -> list[tuple[bytes, bytes]]:
 def _key_in(body: bytes) -> str:
     """LibreTranslate's clients send their key as a field."""
     with suppress(ValueError, AttributeError, RecursionError, RequestError):
-        check_shape(body)
-        return str(json.loads(body).get("api_key") or "")
-    with suppress(ValueError):
+        if body.lstrip()[:1] in {b"{", b'"', b"["}:
+            check_shape(body)
+            return str(json.loads(body).get("api_key") or "")
         return parse_qs(body.decode("utf-8", "replace"), max_num_fields=1000).get("api_key", [""])[0]
     return ""
 
