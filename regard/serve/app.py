@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -106,12 +107,17 @@ def _tell_errors(app: FastAPI) -> None:
 
 
 def _page_file(name: str) -> Response:
-    """A file of the page: ours, or one of those that draw what was seen."""
-    for package in ("regard.serve", "regard.look"):
-        for found in files(package).joinpath("page").iterdir():  # what was asked for never becomes a path
-            if found.name == name and (kind := KINDS.get(Path(name).suffix)):
-                return Response(found.read_bytes(), media_type=kind, headers={"Cache-Control": "no-cache"})
-    raise RequestError(404, "there is no such file")
+    """A file of the page; what was asked for never becomes a path."""
+    if (content := _page_files().get(name)) is None:
+        raise RequestError(404, "there is no such file")
+    return Response(content, media_type=KINDS[Path(name).suffix], headers={"Cache-Control": "no-cache"})
+
+
+@cache
+def _page_files() -> dict[str, bytes]:
+    """The page's own files, and those that draw what was seen."""
+    found = [one for package in ("regard.look", "regard.serve") for one in files(package).joinpath("page").iterdir()]
+    return {one.name: one.read_bytes() for one in found if Path(one.name).suffix in KINDS}
 
 
 class Server(uvicorn.Server):
