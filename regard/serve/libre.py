@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.describe import STRING, TEXTS, WHOLE, described
 from regard.serve.limits import RequestError, check_shape
 from regard.serve.markup import Passage, lift, put_back
@@ -134,7 +134,8 @@ async def _text(model: Served, texts: Sequence[str], more: int) -> tuple[list[st
 
 async def _html(model: Served, texts: Sequence[str], more: int) -> tuple[list[str], list[list[str]]]:
     """Passages between tags are translated, inline tags follow the alignment."""
-    parts = await asyncio.to_thread(lambda: [lift(text) for text in texts])
+    lifted = await aside_in_pieces(lambda some: [lift(text) for text in some], texts)
+    parts = [one for some in lifted for one in some]
     passages = [part for one in parts for part in one if isinstance(part, Passage) and part.words]
     found = await model.translate([passage.text for passage in passages], alignments=True)
     told = {id(passage): answer for passage, answer in zip(passages, found, strict=True)}
@@ -146,5 +147,5 @@ async def _html(model: Served, texts: Sequence[str], more: int) -> tuple[list[st
             for part in one
         )  # fmt: skip
 
-    said = await asyncio.to_thread(lambda: [assemble(one) for one in parts])
+    said = [await aside(lambda one=one: assemble(one), sum(map(len, texts))) for one in parts]  # type: ignore[misc]
     return said, [[] for _ in texts]

@@ -15,10 +15,11 @@ from fastapi.responses import Response
 from regard.files import parse_json, read_regular
 from regard.install import ABOUT, MOST_JSON_BYTES
 from regard.run.journal import FILM, METRICS, read_after
+from regard.serve.aside import aside
 from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
-from regard.serve.served import Gallery, as_dict, aside
+from regard.serve.served import Gallery, as_dict
 from regard.text.stories import split_sentences
 from regard.use.translation import Translation
 
@@ -125,14 +126,20 @@ def _look_inside(router: APIRouter, gallery: Gallery) -> None:
         return Response(await model.look(string(fields, "text"), **options), media_type="application/json")
 
     @router.post("/tokenize", openapi_extra=described("text", model=STRING, text=STRING))
-    async def tokenize(request: Request) -> dict[str, Any]:
+    async def tokenize(request: Request) -> Response:
         """text, model: its tokens and their ids."""
         fields = await read_body(request)
         model = gallery.find(optional(fields, "model"))
         text = string(fields, "text")
         limits.check_texts([text])
-        ids = await aside(lambda: model.opened.tokenizer.encode(text), len(text))
-        return {"model": model.name, "ids": ids, "tokens": model.opened.tokenizer.tokens(ids)}
+        tokenizer = model.opened.tokenizer
+
+        def write() -> bytes:
+            ids = tokenizer.encode(text)
+            found = {"model": model.name, "ids": ids, "tokens": tokenizer.tokens(ids)}
+            return json.dumps(found, ensure_ascii=False).encode()
+
+        return Response(await aside(write, len(text)), media_type="application/json")
 
 
 def _watch_runs(router: APIRouter, gallery: Gallery) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from regard.errors import ConfigError, FolderError
 from regard.folder import ABOUT, RUN, ModelFolder
 from regard.look.cancel import cancelled_by
 from regard.run import load
+from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.limits import Limits, RequestError
 from regard.serve.owner import QUICK_TOKENS, Owner
 from regard.use.filler import MASK
@@ -23,7 +23,7 @@ Push = Callable[[str], bool]
 LOOKED_INTO = ("translate", "write", "fill", "answer")
 # Who leaves the cores to whom: requests are read and answered first, then computed, quick ones before documents.
 PATIENCE_QUICK, PATIENCE_SLOW = 5, 15
-LETTERS_ASIDE = 2000  # a text up to this long is tokenized at once, without another thread
+PART_IN_LETTERS = 20  # what it takes to join a part to others, in letters that are split
 SOME_HEADS = 48  # passes for them, about, where it is asked what each is worth
 
 
@@ -53,8 +53,9 @@ class Served:
 
     async def sizes(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, as the queue counts them."""
-        count = lambda: [len(ids) + 1 for ids in self.opened.tokenizer.encode_all(texts, is_part=True)]  # noqa: E731
-        return await aside(count, sum(map(len, texts)))
+        encode = self.opened.tokenizer.encode_all
+        found = await aside_in_pieces(lambda some: [len(ids) + 1 for ids in encode(some, is_part=True)], texts)
+        return list(chain.from_iterable(found))
 
     async def translate(self, texts: Sequence[str], **options: Any) -> list[Any]:
         """A Translation of each text, which is a line. What waits and is computed are the parts of long lines."""
@@ -65,7 +66,8 @@ class Served:
         if len(prefix) > self.limits.letters:
             raise RequestError(413, f"a prefix of {len(prefix)} characters; at most {self.limits.letters} are taken")
         self.owner.check_room(len(texts), sum(text.count(" ") + 1 for text in texts), cost)  # a word is a token or more
-        counts, parts, ids = await aside(lambda: self.opened.split(list(texts)), sum(map(len, texts)))
+        split = await aside_in_pieces(self.opened.split, texts)
+        counts, parts, ids = ([one for found in split for one in found[place]] for place in range(3))
         forced = (await self.sizes([prefix]))[0] if prefix else 0
         self.limits.check_tokens("the prefix", forced, self.limits.prefix_tokens)
         sizes = [len(one) + forced for one in ids]
@@ -77,7 +79,7 @@ class Served:
         for group, asked in ((first, options), (rest, options | {"prefix": ""})):
             answers = await self._ask("translate", [parts[n] for n in group], [sizes[n] for n in group], asked, cost)
             found |= zip(group, answers, strict=True)
-        return await aside(lambda: self._join(counts, found), len(parts) * LETTERS_ASIDE // 100)
+        return await aside(lambda: self._join(counts, found), len(parts) * PART_IN_LETTERS)
 
     def _join(self, counts: list[int], found: dict[int, Any]) -> list[Any]:
         ends = list(accumulate(counts))
@@ -279,14 +281,6 @@ class Gallery:
         """Waits until no model computes any more, for so long at most; whether that is so."""
         end = time.monotonic() + seconds
         return all(model.owner.join(end - time.monotonic()) for model in list(self.models.values()))
-
-
-T = TypeVar("T")
-
-
-async def aside(work: Callable[[], T], letters: int) -> T:
-    """What work of so many letters gives; where it may take long, others are answered meanwhile."""
-    return await asyncio.to_thread(work) if letters > LETTERS_ASIDE else work()
 
 
 def fit(model: Served, text: str) -> float:
