@@ -23,6 +23,7 @@ PAUSE = 0.02  # seconds between two questions of the canary
 MOST_AT_A_TIME = 100  # connections that a slow client opens in a fifth of a second
 RARE = "漢"  # three tokens or more to a vocabulary that has only its bytes
 LOWEST = 19  # priority
+RESTED = 25  # seconds, after which memory that is not needed was given back, and the process of looks has ended
 Client = Callable[[int, Any, Any], None]  # a port, what it does there, and an event: it is over
 
 
@@ -38,7 +39,7 @@ def attack(given: Any, model: Path, client: Client, tasks: list[Any]) -> dict[st
         with attackers(client, server.port, tasks):
             loaded, wrong = canary(server, connection, given.seconds, expected)
             during = server.memory_mb()
-        time.sleep(3)
+        time.sleep(RESTED)
         after = server.memory_mb()
     finally:
         code = server.stop()

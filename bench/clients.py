@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +47,20 @@ class Server:
         return sum(float(line.split()[1]) for line in lines if line.startswith(f"regard_{name}{{"))
 
     def memory_mb(self) -> float:
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS"):
-                return int(line.split()[1]) / 1024
-        return 0.0
+        """Of the server and of the processes it has begun."""
+        found = [status_of(path) for path in Path("/proc").glob("[0-9]*/status")]
+        mine = str(self.process.pid)
+        return sum(int(one.get("VmRSS", "0").split()[0]) for one in found if mine in {one["Pid"], one["PPid"]}) / 1024
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=120)
+
+
+def status_of(path: Path) -> dict[str, str]:
+    with suppress(OSError):
+        return dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
+    return {"Pid": "", "PPid": ""}  # it has ended
 
 
 class OneByOne(Server):

@@ -13,6 +13,7 @@ from regard.errors import ConfigError, FolderError
 from regard.folder import ABOUT, RUN, ModelFolder
 from regard.look.cancel import cancelled_by
 from regard.run import load
+from regard.serve.apart import Apart
 from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.limits import Limits, RequestError
 from regard.serve.owner import QUICK_TOKENS, Owner
@@ -34,6 +35,7 @@ class Served:
         self.name, self.folder, self.limits = name, folder, limits
         self.opened: Any = load(folder)
         self.task = str(self.opened.about["task"])
+        self._apart = Apart(folder, self.opened.about, limits.look_weights)
         lanes, self._quick = 2, self.opened
         if self.task == "translate" and self.opened.engine == "ctranslate2":
             self._quick = load(folder)  # with a worker of its own, which those of documents step back for
@@ -171,7 +173,7 @@ class Served:
             case "encode":
                 found = self.opened.encode(items).tolist()
             case "look":
-                found = [self._look(text, options) for text in items]
+                found = [self._apart.look(text, options) for text in items]
             case "stream":
                 ((prompt, push),) = items
                 found = [self.opened.sample(prompt, push=lambda piece: push(piece) and is_wanted(0), **options).reason]
@@ -187,14 +189,6 @@ class Served:
     def _check_wanted(is_wanted: bool) -> None:
         if not is_wanted:
             raise RequestError(503, "nobody waits for the answer any more, or it took too long", 1.0)
-
-    def _look(self, text: str, options: dict[str, Any]) -> str:
-        seen = self.opened.look(text, **options)
-        weights = sum(kind.weights.numel() for kind in seen.kinds.values())
-        if weights > self.limits.look_weights:
-            raise RequestError(413, f"what was seen are {weights} weights of attention; at most "
-                                    f"{self.limits.look_weights} are told: look at a shorter text")  # fmt: skip
-        return str(seen.to_json())
 
     def describe(self) -> dict[str, Any]:
         """What it is, for programs and for the page."""
