@@ -21,6 +21,7 @@ UNFINISHED = ".unfinished"  # suffix of a file that is being written
 LEFT_OVER = re.compile(rf"\..+\.[0-9a-f]{{8}}{re.escape(UNFINISHED)}")
 MARK = ".regard"  # a file in every folder that we made for ourselves; may list the names of what we write there
 MOST_MARK_BYTES = 2**16
+LARGE = 64 * 2**20  # bytes of a file that is looked at for holes
 KINDS = {
     stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a named pipe",
@@ -38,11 +39,31 @@ def open_regular(path: Path) -> BufferedReader:
     """
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
     kind = stat.S_IFMT(os.fstat(handle).st_mode)
-    if kind != stat.S_IFREG:
+    if kind != stat.S_IFREG or _is_hollow(handle):
         os.close(handle)
-        what = KINDS.get(kind, "a special file")
+        what = KINDS.get(kind, "a special file") if kind != stat.S_IFREG else "mostly holes (a sparse file)"
         raise OSError(errno.EINVAL, f"it is {what}, and only regular files are read", str(path))
     return os.fdopen(handle, "rb")
+
+
+def _is_hollow(handle: int) -> bool:
+    """Whether a file is large and most of it is on no disk: one of a few bytes may take hours to read."""
+    found = os.fstat(handle)
+    blocks = getattr(found, "st_blocks", None)
+    if found.st_size <= LARGE or blocks is None or 512 * blocks > found.st_size // 2 or not hasattr(os, "SEEK_HOLE"):
+        return False
+    data = end = 0
+    try:  # as a file system tells it that also packs what it keeps
+        while end < found.st_size and data <= found.st_size // 2:
+            start = os.lseek(handle, end, os.SEEK_DATA)
+            end = os.lseek(handle, start, os.SEEK_HOLE)
+            data += end - start
+    except OSError as problem:
+        if problem.errno != errno.ENXIO:  # nothing but a hole up to the end
+            return False
+    finally:
+        os.lseek(handle, 0, os.SEEK_SET)
+    return data <= found.st_size // 2
 
 
 def read_regular(path: Path, most: int) -> bytes:
@@ -57,7 +78,8 @@ def read_regular(path: Path, most: int) -> bytes:
 def parse_json(content: bytes | str) -> Any:
     """What a JSON file holds; a ValueError of one line where readers could differ about it.
 
-    Refused are keys that come twice, numbers that are none or not finite, and what is nested without end.
+    Refused are keys that come twice, numbers that are none or not finite, half characters, and what is nested without
+    end.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -77,9 +99,14 @@ def parse_json(content: bytes | str) -> Any:
         raise ValueError(f"{number} is not a number")
 
     try:
-        return json.loads(content, object_pairs_hook=once, parse_float=finite, parse_constant=refuse)
+        found = json.loads(content, object_pairs_hook=once, parse_float=finite, parse_constant=refuse)
+        if (b"\\u" if isinstance(content, bytes) else "\\u") in content:  # type: ignore[operator]
+            json.dumps(found, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+    except UnicodeEncodeError:
+        raise ValueError("it has half a character (a lone surrogate)") from None
+    return found
 
 
 def write_whole(path: Path, content: bytes | str | Callable[[Path], None]) -> None:

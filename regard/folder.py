@@ -51,6 +51,7 @@ class ModelFolder:
             self.is_foreign = self.path == folder and not (folder / ABOUT).exists()
             self._stamps = self._stamp(self.path)
             self._hashes: dict[str, str] = {}
+            self._checked: Stamp | None = None  # of the weights whose hash is right
             try:
                 self.about, self.config = self._read()
                 break
@@ -115,7 +116,9 @@ class ModelFolder:
         if self.is_foreign:
             return self._foreign_weights()
         path = self.file(WEIGHTS)
-        self._refuse_other(path, hash_file)
+        if (stamp := _stamp_of(path)) is None or stamp != self._checked:  # once: a large file takes seconds
+            self._refuse_other(path, hash_file)
+            self._checked = stamp
         return [path]
 
     def has_changed(self) -> bool:

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from regard.files import hash_file, open_regular, read_regular, write_whole
+from regard.files import hash_file, open_regular, parse_json, read_regular, write_whole
 
 
 def special(folder, kind):
@@ -65,3 +65,23 @@ def test_a_function_may_write_the_content_and_a_failure_leaves_nothing_behind(tm
         write_whole(tmp_path / "file", lambda path: path.write_bytes(b"half" * (1 // 0)))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize("written", [0, 2**20])
+@pytest.mark.parametrize("read", [open_regular, hash_file, lambda path: read_regular(path, 2**50)])
+def test_a_file_that_is_mostly_holes_is_refused_at_once(tmp_path, read, written):
+    path = tmp_path / "hollow"
+    path.write_bytes(b"x" * written)
+    os.truncate(path, 2**38)
+    with pytest.raises(OSError, match="mostly holes"):
+        read(path)
+    os.truncate(path, written)
+    read(path)
+
+
+@pytest.mark.parametrize("text", ['{"a": "\\ud800"}', '{"\\udfff": 1}', '["\\ude00\\ud83d"]'])
+def test_half_a_character_in_json_is_refused(text):
+    assert parse_json('["\\ud83d\\ude00 \\u00e9"]') == ["😀 é"]
+    for content in (text, text.encode()):
+        with pytest.raises(ValueError, match="half a character"):
+            parse_json(content)

@@ -10,6 +10,8 @@ import time
 import pytest
 
 import regard
+from regard.errors import FolderError
+from regard.files import hash_file
 from regard.folder import ModelFolder, write_model
 
 
@@ -261,3 +263,16 @@ def test_a_folder_of_models_names_them(folder, writer_folder, tmp_path):
     (tmp_path / "models" / "text").mkdir()
     with pytest.raises(regard.FolderError, match=r"it holds models \(en-fr, tales\); name one of them"):
         regard.load(tmp_path / "models")
+
+
+def test_the_weights_are_hashed_once_and_again_only_if_they_changed(folder, tmp_path, monkeypatch):
+    trial = shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
+    hashed = []
+    monkeypatch.setattr("regard.folder.hash_file", lambda path: (hashed.append(path.name), hash_file(path))[1])
+    regard.load(trial, engine="torch")
+    assert hashed.count("model.safetensors") == 1
+    opened = ModelFolder(trial)
+    opened.weights()
+    (trial / "model.safetensors").write_bytes((trial / "model.safetensors").read_bytes()[:-1] + b"x")
+    with pytest.raises(FolderError, match="SHA-256 differs"):
+        opened.weights()

@@ -25,6 +25,7 @@ Translating = EncoderDecoder | EncoderAndDecoder
 
 NARROW = 512
 WIDE_THREADS = 2  # for the one product that is wide in a narrow network; more were not measured
+FIRST_ROOM = 256  # tokens a writer's cache has room for at first; it grows with the text, for some see a million
 TOKENS_PER_BATCH = 2048  # source tokens times beams, padding included
 
 
@@ -121,6 +122,8 @@ class TextStep:
                 self.logits = self._read()
             else:
                 self._ids = torch.cat([self._ids, last[:, None]], dim=1)  # (B, T)
+                if self._cache.is_full:
+                    self._cache.grow(min(2 * self._ids.shape[1], self._room))
                 hidden = self._model.advance(last[:, None], self._cache)  # (B, 1, D)
                 self.logits = self._allowed(hidden[:, 0])
             return self.logits
@@ -132,7 +135,8 @@ class TextStep:
 
     def _read(self) -> Tensor:
         with torch.inference_mode():
-            self._cache = self._model.open_cache(len(self._ids), self._room)
+            rows, length = self._ids.shape
+            self._cache = self._model.open_cache(rows, min(max(2 * length, FIRST_ROOM), self._room))
             hidden = self._model.advance(self._ids, self._cache)  # (B, T, D)
             return self._allowed(hidden[:, -1])
 

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer as Pieces
 from regard.errors import FolderError
 from regard.files import parse_json, read_regular
 from regard.interop.keys import Keys, take, words
-from regard.text.bounds import MOST_BYTES, check_vocabulary
+from regard.text.bounds import check_vocabulary, most_bytes
 from regard.text.sentencepieces import SentencePieces
 from regard.text.tokenizer import FILE, Tokenizer
 
@@ -119,7 +119,7 @@ def _read_theirs(folder: Path, config: Mapping[str, Any], rows: int | None) -> T
             raise FolderError(f"{folder}: {CONFIG} has separate_vocabs=True, and only one vocabulary is supported")
         return SentencePieces(folder, rows)
     else:
-        read = _from_vocabulary(folder, kind, told)
+        read = _from_vocabulary(folder, kind, told, rows)
     return _with_roles(read, told, is_made=kind == "GPT2Tokenizer" and not (folder / FILE).is_file())
 
 
@@ -157,33 +157,35 @@ def _name(token: Any) -> str | None:
     return found
 
 
-def _from_vocabulary(folder: Path, kind: str, told: dict[str, Any]) -> Pieces:
+def _from_vocabulary(folder: Path, kind: str, told: dict[str, Any], rows: int | None) -> Pieces:
     """A tokenizer of a folder without tokenizer.json, by the class that would read it."""
     if _read(folder, ADDED):
         raise FolderError(f"{folder} has {ADDED} and no {FILE}; save its tokenizer with transformers to get one")
     try:
         if kind in ("BertTokenizer", "BertGenerationTokenizer") and (folder / "vocab.txt").exists():
-            return _bert(models.WordPiece(_lines(folder / "vocab.txt"), unk_token=told["unk_token"] or "[UNK]"), told)
+            vocabulary = _lines(_text(folder / "vocab.txt", rows))
+            check_vocabulary(vocabulary, rows)
+            return _bert(models.WordPiece(vocabulary, unk_token=told["unk_token"] or "[UNK]"), told)
         if kind == "GPT2Tokenizer" and (folder / "vocab.json").exists() and (folder / "merges.txt").exists():
-            vocabulary = parse_json(read_regular(folder / "vocab.json", MOST_BYTES))
-            check_vocabulary(vocabulary)
-            return _gpt2(models.BPE(vocabulary, _pairs(folder / "merges.txt")), told)
+            vocabulary = parse_json(_text(folder / "vocab.json", rows))
+            check_vocabulary(vocabulary, rows)
+            return _gpt2(models.BPE(vocabulary, _pairs(_text(folder / "merges.txt", rows))), told)
     except Exception as problem:
         raise FolderError(f"{folder}: its vocabulary cannot be read: {problem}") from None
     raise FolderError(f"{folder} has no {FILE}; of a {kind}, that is needed (of a BertTokenizer vocab.txt does, of a "
                       f"GPT2Tokenizer vocab.json with merges.txt)")  # fmt: skip
 
 
-def _lines(path: Path) -> dict[str, int]:
-    text = read_regular(path, MOST_BYTES).decode("utf-8")
-    found = {line: number for number, line in enumerate(text.removesuffix("\n").split("\n"))}
-    check_vocabulary(found)
-    return found
+def _text(path: Path, rows: int | None) -> str:
+    return read_regular(path, most_bytes(rows)).decode("utf-8")
 
 
-def _pairs(path: Path) -> list[tuple[str, str]]:
+def _lines(text: str) -> dict[str, int]:
+    return {line: number for number, line in enumerate(text.removesuffix("\n").split("\n"))}
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
     """Which pieces are put together, in this order."""
-    text = read_regular(path, MOST_BYTES).decode("utf-8")
     lines = [line for line in text.split("\n") if line and not line.startswith("#version")]
     return [(first, second) for first, second in (line.split(" ") for line in lines)]
 

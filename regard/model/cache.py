@@ -48,12 +48,30 @@ class KeyValueCache:
             raise ConfigError(f"the cache has room for {room} tokens, {self.length} are in it and {tokens} more do not "
                               f"fit; open it with room={self.length + tokens} at least")  # fmt: skip
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another token."""
+        return self.length == self.keys.shape[3]
+
+    def grow(self, room: int) -> None:
+        """Makes room for so many tokens in all."""
+        self.keys, self.values = self._with_room(self.keys, room), self._with_room(self.values, room)
+        self._share_out()
+
+    def _with_room(self, held: Tensor, room: int) -> Tensor:
+        wider = held.new_empty(*held.shape[:3], room, held.shape[4])
+        wider[..., : self.length, :] = held[..., : self.length, :]
+        return wider
+
+    def _share_out(self) -> None:
+        for number, layer in enumerate(self.layers):
+            layer.key, layer.value = self.keys[number], self.values[number]
+
     def keep(self, rows: Tensor) -> None:
         """Row i becomes what row `rows[i]` was. rows (new B,)"""
         before = self.keys.shape[1]
         self.keys, self.values = self._choose(self.keys, rows), self._choose(self.values, rows)
-        for number, layer in enumerate(self.layers):
-            layer.key, layer.value = self.keys[number], self.values[number]
+        self._share_out()
         memory = self.layers[0].memory_key
         if memory is not None and len(memory) > 1:
             self._keep_memory(rows // (before // len(memory)), len(memory))

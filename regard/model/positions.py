@@ -16,7 +16,7 @@ def sinusoids(places: Tensor, width: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()  # (T, D)
 
 
-FIRST = 8192  # places a table has at first, at most; it grows with the texts
+FIRST, MOST_FIRST = 8192, 2**22  # places and numbers a table has at first, at most; it grows with the texts
 
 
 class Sinusoidal(nn.Module):
@@ -26,7 +26,7 @@ class Sinusoidal(nn.Module):
 
     def __init__(self, width: int, places: int) -> None:
         super().__init__()
-        places = min(places, FIRST)
+        places = min(places, FIRST, MOST_FIRST // width)
         self.register_buffer("table", sinusoids(torch.arange(places, device="cpu"), width), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
@@ -64,7 +64,7 @@ class Rotary(nn.Module):
         self.rates = base ** -(torch.arange(0, head_width, 2, dtype=torch.float64, device="cpu") / head_width)  # (K/2,)
         self.register_buffer("cosines", torch.empty(0, device="cpu"), persistent=False)  # (places, K/2)
         self.register_buffer("sines", torch.empty(0, device="cpu"), persistent=False)  # (places, K/2)
-        self._grow(min(places, FIRST))
+        self._grow(min(places, FIRST, MOST_FIRST // head_width))
 
     def turn(self, x: Tensor, start: int = 0) -> Tensor:
         """x (B, H, T, K), whose first token stands at place `start` -> (B, H, T, K)."""

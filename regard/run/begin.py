@@ -85,7 +85,7 @@ def begin(
     kept = merge(merge(kept, ends), other_facts(record, corpus))
     config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})))
     refuse_unused(family.name, wanted, config)
-    tokenizer: Any = read_tokenizer(run)
+    tokenizer: Any = read_tokenizer(run, rows=before.model.vocab_size)
     is_proven = "examples" not in record and _is_same_when_encoded(
         family, run, record, corpus, tokenizer, before, check
     )

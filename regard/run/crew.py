@@ -79,7 +79,7 @@ def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
             if "config" not in told:
                 return dict(told)
             config, standing = resolve(told["config"]), Standing.model_validate(told["standing"])
-            tokenizer: Any = read_tokenizer(folder / RUN)
+            tokenizer: Any = read_tokenizer(folder / RUN, rows=config.model.vocab_size)
             with settled(config.threads or 1):
                 trainer, _ = set_up(folder / RUN, config, tokenizer, standing, world)
                 try:

@@ -52,7 +52,10 @@ class Tokenizer:
     def load(cls, path: Path, rows: int | None = None) -> "Tokenizer":
         """The tokenizer of a `tokenizer.json`; rows: of the model's table, where every piece must have one."""
         try:
-            return cls(_read(path, rows), _read_roles(path.with_name(ROLES_FILE)))
+            read = cls(_read(path, rows), _read_roles(path.with_name(ROLES_FILE)))
+            if not all(0 <= number < max(read.vocab_size, rows or 0) for number in read.roles.values()):
+                raise ValueError(f"{ROLES_FILE} gives a role to an id that no token has: {read.roles!s:.120}")
+            return read
         except BaseException as problem:  # the Rust side panics with its own BaseException
             if isinstance(problem, KeyboardInterrupt | SystemExit):
                 raise

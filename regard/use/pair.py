@@ -18,6 +18,7 @@ from regard.use.trained import (
     read_for,
     read_shape,
     refuse_small_table,
+    rows_of,
     shapes_of,
 )
 
@@ -93,7 +94,8 @@ def _shape(folder: ModelFolder, side: str) -> ModelConfig:
 
 def _one_tokenizer(folders: dict[str, ModelFolder]) -> Any:
     mine, other = (
-        read_tokenizer(folder.path, folder.config if "foreign" in folder.about else None) for folder in folders.values()
+        read_tokenizer(folder.path, folder.config if "foreign" in folder.about else None, rows_of(folder))
+        for folder in folders.values()
     )
     if mine.pieces != other.pieces or mine.encode(SAMPLE) != other.encode(SAMPLE):
         names = " and ".join(str(folder.folder) for folder in folders.values())

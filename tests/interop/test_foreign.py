@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 transformers = pytest.importorskip("transformers")
 
 import regard  # noqa: E402
+from regard.errors import FolderError  # noqa: E402
 from regard.text.vocabulary import learn_wordpieces  # noqa: E402
 
 SIZE = 420
@@ -199,3 +200,22 @@ def test_a_real_sentence_encoder_finds_what_means_the_like():
     assert torch.allclose(vectors, expected, atol=1e-5)
     likeness = (vectors @ vectors.T).fill_diagonal_(-1)
     assert likeness.argmax(dim=1).tolist() == [1, 0, 3, 2, 5, 4, 7, 6, 9, 8]
+
+
+@pytest.mark.parametrize("name", ["bert to fill", "gpt2"])
+def test_a_vocabulary_larger_than_the_table_is_refused_before_it_is_built(name, tmp_path, pairs):
+    save(MODELS[name](), tmp_path, pairs)
+    if name == "gpt2":
+        vocabulary = json.loads((tmp_path / "tokenizer.json").read_text())["model"]["vocab"]
+        (tmp_path / "tokenizer.json").unlink()
+        (tmp_path / "merges.txt").write_text("")
+        (tmp_path / "vocab.json").write_text(json.dumps(vocabulary | {f"more{n}": SIZE + n for n in range(1000)}))
+    else:
+        with (tmp_path / "vocab.txt").open("a") as file:
+            file.writelines(f"more{number}\n" for number in range(1000))
+    with pytest.raises(FolderError, match=rf"ids up to \d+, and config.json and the weights have {SIZE} rows"):
+        regard.load(tmp_path)
+    name = "vocab.txt" if (tmp_path / "vocab.txt").exists() else "vocab.json"
+    (tmp_path / name).write_text(" " * 8 * 2**20)
+    with pytest.raises(FolderError, match="such a file has at most"):
+        regard.load(tmp_path)

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer as Pieces
 import regard
 from regard.errors import ConfigError, FolderError
 from regard.files import hash_file
+from regard.interop.tokenizers import read_tokenizer
 from regard.text.bounds import FAMOUS, check_pieces, check_tokenizer
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import (
@@ -258,3 +259,11 @@ def test_languages_and_alignment_of_the_wrong_kind_are_refused_when_opening(fold
     (trial / "regard.json").write_text(json.dumps(about | odd))
     with pytest.raises(FolderError, match=r"regard\.json has"):
         regard.load(trial, engine=engine)
+
+
+@pytest.mark.parametrize("roles", [{"pad": 10**9}, {"pad": -1}, {"end": 400}])
+def test_a_role_of_an_id_that_no_token_has_is_refused(folder, roles, tmp_path):
+    trial = copied(folder, tmp_path / "m")
+    (trial / "roles.json").write_text(json.dumps(roles))
+    with pytest.raises(FolderError, match=r"roles\.json gives a role to an id that no token has"):
+        read_tokenizer(trial, rows=400)

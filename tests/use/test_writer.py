@@ -6,7 +6,9 @@ import pytest
 import torch
 
 import regard
+from regard.config import ModelConfig
 from regard.engine.native import TextStep
+from regard.model.transformer import CausalLM
 from regard.use.writer import _before_stop, encode_stream
 
 
@@ -146,3 +148,20 @@ def test_too_little_text_is_told_with_the_remedy(tmp_path):
         regard.train("write", text=tmp_path / "a.txt", to=tmp_path / "m", settings={"text": {"tokenizer": "wordpiece"}})
     with pytest.raises(regard.ConfigError, match=r"model\.kind=bert is not a kind of write"):
         regard.train("write", text=tmp_path / "a.txt", to=tmp_path / "m", settings={"model": {"kind": "bert"}})
+
+
+def test_a_writer_that_sees_a_million_tokens_keeps_room_for_those_it_has_read():
+    torch.manual_seed(0)
+    config = ModelConfig(vocab_size=20, layers=1, width=8, heads=2, inner=8, positions="rotary", max_positions=2**20)
+    model = CausalLM(config).eval()
+    ids = torch.tensor([[1, 2, 3]])
+    step = TextStep(model, ids)
+    rooms = set()
+    for _ in range(600):
+        last = step.logits.argmax(-1)
+        ids = torch.cat([ids, last[:, None]], dim=1)
+        step(last)
+        rooms.add(step._cache.keys.shape[3])
+    assert rooms == {256, 514, 1030}
+    with torch.inference_mode():
+        assert torch.allclose(step.logits, model.logits(model(ids))[:, -1], atol=1e-5)
