@@ -25,6 +25,7 @@ TEXTS = (
 )  # fmt: skip
 READ, LENGTH = 240, 6  # ids that are read, and how many of them in a row
 TOLERANCE = 1e-4  # of the largest number there: engines add up in another order, and GELU's two forms differ by more
+MOST_LABELS = 2**16  # of a config.json
 NEVER = -1e8  # below this a logit only says that a token is not generated
 CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM",
            "encode": "AutoModel"}  # fmt: skip
@@ -38,14 +39,45 @@ def compare_with_transformers(folder: Path, ours: Any) -> str | None:
     import torch
     import transformers
 
-    with warnings.catch_warnings(), torch.inference_mode():
-        warnings.simplefilter("ignore")
-        kind = getattr(transformers, str(ours.about.get("foreign")), None) or getattr(transformers, CLASSES[task])
-        theirs = kind.from_pretrained(folder, dtype=torch.float32).eval()
-        _compare_texts(folder, ours, transformers)
-        rows = draw_rows(ours.model, ours.tokenizer)
-        apart = _apart(run_rows(ours.model, task, rows), _run_there(theirs, task, rows))
+    _refuse_many_labels(folder, ours._folder.config)
+    try:
+        with warnings.catch_warnings(), torch.inference_mode():
+            warnings.simplefilter("ignore")
+            kind = getattr(transformers, str(ours.about.get("foreign")), None) or getattr(transformers, CLASSES[task])
+            theirs = _open_there(kind, folder)
+            _compare_texts(folder, ours, transformers)
+            rows = draw_rows(ours.model, ours.tokenizer)
+            apart = _apart(run_rows(ours.model, task, rows), _run_there(theirs, task, rows))
+    except RegardError:
+        raise
+    except Exception as problem:  # whatever it raises for what it does not understand
+        raise FolderError(f"transformers cannot run this model ({type(problem).__name__}: {_line(problem)}), so it "
+                          f"could not be compared, and nothing was written") from None  # fmt: skip
     return _refuse_apart(apart, "transformers", _tolerance(ours))
+
+
+def _open_there(kind: Any, folder: Path) -> Any:
+    """The model as a class of transformers opens it. No code but its own is run, whatever config.json names as code for
+    a model or for its attention, and nothing is fetched.
+    """
+    import torch
+
+    model = kind.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager", trust_remote_code=False, local_files_only=True
+    ).eval()
+    for module in model.modules():
+        if hasattr(module, "config"):
+            module.config.return_dict = True  # a config may ask for bare tuples
+    return model
+
+
+def _refuse_many_labels(folder: Path, config: dict[str, Any]) -> None:
+    """It gives each label a name, and labels are nothing here."""
+    for told in (config, config.get("encoder"), config.get("decoder")):
+        count = told.get("num_labels") if isinstance(told, dict) else None
+        if count is not None and (type(count) is not int or not 0 <= count <= MOST_LABELS):
+            raise FolderError(f"{folder}: config.json has num_labels={count!r:.40}, and transformers would make a name "
+                              f"for each; take it out")  # fmt: skip
 
 
 def run_rows(model: Any, task: str, rows: Tensor) -> Tensor:
@@ -108,7 +140,7 @@ def draw_rows(model: Any, tokenizer: Any) -> Tensor:
 
 def _compare_texts(folder: Path, ours: Any, transformers: Any) -> None:
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except Exception:
         return  # a vocabulary that this class does not read
     way = {"fill": "encode", "write": "read"}.get(ours.about["task"])
@@ -169,7 +201,7 @@ def main(folder: Path, tensors: bytes) -> dict[str, Any]:
         task = str(ours.about["task"])
         with warnings.catch_warnings(), torch.inference_mode():
             warnings.simplefilter("ignore")
-            theirs = getattr(transformers, CLASSES[task]).from_pretrained(folder, dtype=torch.float32).eval()
+            theirs = _open_there(getattr(transformers, CLASSES[task]), folder)
             _compare_texts(folder, ours, transformers)
             return {"difference": _apart(given["logits"], _run_there(theirs, task, given["rows"]))}
     except Exception as problem:

@@ -12,6 +12,7 @@ from regard import __version__
 from regard.config import resolve
 from regard.errors import ConfigError, FolderError
 from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
+from regard.interop.tokenizers import CONFIG as TOKENIZING
 from regard.interop.weights import copy_weights, list_weights
 from regard.run.compare import compare_engines, compare_with_transformers
 from regard.tasks.card import import_card
@@ -59,7 +60,7 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
         "README.md": import_card(about),
     }
     contents |= opened.tokenizer.files()
-    contents |= {name: (folder.path / name).read_bytes() for name in BESIDE if (folder.path / name).is_file()}
+    contents |= {name: encode_json(folder.json(name)) for name in BESIDE if (folder.path / name).is_file()}
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
         new = Path(place) / "new"
@@ -129,9 +130,10 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
     to.mkdir()
     for path in copy.files():
         shutil.copyfile(path, to / path.name)
-    for name in (*opened.tokenizer.files(), "tokenizer_config.json"):
-        if (folder.path / name).is_file():
-            shutil.copyfile(folder.path / name, to / name)
+    for name, content in opened.tokenizer.files().items():
+        (to / name).write_bytes(content)
+    if folder.has(TOKENIZING):
+        (to / TOKENIZING).write_text(encode_json(folder.json(TOKENIZING)), encoding="utf-8")
     assert (to / FAST_WEIGHTS).is_file()
     return compare_engines(opened, load(folder.folder, engine="torch")) or ""
 

@@ -118,3 +118,33 @@ def test_a_foreign_model_is_trained_further(name, pairs, tmp_path):
     settings = {"stop": {"steps": 6}, "threads": 1, "train": {"tokens_per_batch": 256}}
     regard.train(task, to=tmp_path / "m", settings=settings, start=tmp_path / "theirs", text=pairs["source"])
     assert regard.load(tmp_path / "m").about["settings"]["model"]["width"] == 32
+
+
+def test_what_an_import_takes_along_is_json_of_a_sensible_size(tmp_path, pairs):
+    """A link may lead to a secret of the user, or to a file without end."""
+    save(MODELS["bert"](), tmp_path / "theirs", pairs)
+    (tmp_path / "secret").write_text("my secret")
+    beside = tmp_path / "theirs" / "special_tokens_map.json"
+    (tmp_path / "theirs" / "tokenizer_config.json").write_text('{"added_tokens_decoder": {}}')
+    beside.symlink_to(tmp_path / "secret")
+    told = run("import", tmp_path / "theirs", "--to", tmp_path / "ours")
+    assert told.exit_code == 1 and "special_tokens_map.json is not a JSON file" in told.output
+    beside.unlink()
+    beside.write_text("[" + " " * 5 * 2**20 + "]")
+    told = run("import", tmp_path / "theirs", "--to", tmp_path / "ours")
+    assert told.exit_code == 1 and "at most" in told.output and not (tmp_path / "ours").exists()
+
+
+def test_keys_that_mean_nothing_here_do_no_harm_in_transformers(tmp_path, pairs):
+    save(MODELS["bert"](), tmp_path / "theirs", pairs)
+    path = tmp_path / "theirs" / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps(config | {"num_labels": 2**31}))
+    told = run("import", tmp_path / "theirs", "--to", tmp_path / "a")
+    assert told.exit_code == 1 and "num_labels=2147483648" in told.output
+    path.write_text(json.dumps(config | {"return_dict": False, "attn_implementation": "nobody/kernel-of-mine"}))
+    told = run("import", tmp_path / "theirs", "--to", tmp_path / "b")
+    assert told.exit_code == 0, told.output
+    path.write_text(json.dumps(config | {"id2label": 5}))
+    told = run("import", tmp_path / "theirs", "--to", tmp_path / "c")
+    assert told.exit_code in (0, 1) and (told.exception is None or isinstance(told.exception, SystemExit)), told.output
