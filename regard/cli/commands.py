@@ -15,9 +15,9 @@ from regard.cli.exchange import export_model, import_model
 from regard.cli.look import look
 from regard.cli.serve import serve_models
 from regard.cli.settings import Columns, Keys, Model, applying, choose_pair, refuse_together
-from regard.cli.told import hint_at_typing, put, say, told
+from regard.cli.told import hint_at_typing, put, say, stream, told, visible
 from regard.cli.train import train_app
-from regard.errors import ConfigError
+from regard.errors import ConfigError, FolderError
 
 app = typer.Typer(
     name="regard",
@@ -167,10 +167,10 @@ def write(
     for number in range(samples):
         pieces = writer.stream(prompt, seed=None if seed is None else seed + number, **how)
         first = next(pieces, "")  # whatever is wrong is told before anything is written
-        sys.stdout.write((prompt if number == 0 else "\n" + prompt) + first)
+        stream((prompt if number == 0 else "\n" + prompt) + first)
         sys.stdout.flush()
         for piece in pieces:
-            sys.stdout.write(piece)
+            stream(piece)
             sys.stdout.flush()
         put("")
 
@@ -265,7 +265,7 @@ def evaluate(
 @told
 def info(model: Model, as_json: Json = False) -> None:
     """Tell what a model is and how it was made."""
-    from regard.folder import ModelFolder
+    from regard.folder import ABOUT, ModelFolder
 
     folder = ModelFolder(model)
     if as_json:
@@ -279,7 +279,12 @@ def info(model: Model, as_json: Json = False) -> None:
         from regard.run import load
 
         parameters = count_parameters(load(model, engine="torch").model)
-    put(describe(folder.about, parameters, sum(path.stat().st_size for path in folder.weights())))
+    size = sum(path.stat().st_size for path in folder.weights())
+    try:
+        put(visible(describe(folder.about, parameters, size), "\n"))
+    except (TypeError, ValueError, KeyError, AttributeError) as problem:
+        raise FolderError(f"{model / ABOUT} does not tell what regard writes there ({problem!r:.100}); it was changed "
+                          f"or damaged, copy or train it again") from None  # fmt: skip
 
 
 @app.command()

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
+from regard.cli.told import visible
 from regard.run import training
 from regard.run.plan import Plan
 from regard.run.session import Finished
@@ -57,7 +58,7 @@ class Report:
 
     def say(self, message: str) -> None:
         """A line above the live one."""
-        self._bar.console.print(message, markup=False, soft_wrap=True)
+        self._bar.console.print(visible(message, "\n"), markup=False, soft_wrap=True)
 
     def close(self) -> None:
         """Ends the live display."""

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -13,6 +14,7 @@ import typer
 from regard.errors import RegardError
 
 P = ParamSpec("P")
+STEERING = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]")
 
 
 def told(function: Callable[P, None]) -> Callable[P, None]:
@@ -31,12 +33,17 @@ def told(function: Callable[P, None]) -> Callable[P, None]:
                 traceback.print_exc()
             say(f"Error: {problem}")
             raise typer.Exit(1) from None
-        except KeyboardInterrupt:
-            say("Interrupted.")
-            raise typer.Exit(130) from None
         except BrokenPipeError:  # whoever read our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
+        except OSError as problem:
+            if os.environ.get("REGARD_DEBUG"):
+                traceback.print_exc()
+            say(f"Error: {problem.filename or 'a file'} cannot be used: {problem.strerror or problem}")
+            raise typer.Exit(1) from None
+        except KeyboardInterrupt:
+            say("Interrupted.")
+            raise typer.Exit(130) from None
 
     return run
 
@@ -55,12 +62,24 @@ def _show_notes(show: Callable[..., None]) -> Callable[..., None]:
 
 def say(message: str) -> None:
     """A line for the person at the terminal; stdout is for data."""
-    print(message, file=sys.stderr, flush=True)  # noqa: T201
+    print(visible(message), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def put(line: str) -> None:
     """A line of data."""
-    sys.stdout.write(line + "\n")
+    stream(line + "\n")
+
+
+def stream(text: str) -> None:
+    """A part of the data; into a file or a pipe just as it is."""
+    sys.stdout.write(visible(text, "\n\t") if sys.stdout.isatty() else text)
+
+
+def visible(text: str, kept: str = "") -> str:
+    """Text that cannot steer a terminal: names of files and words of models may hold escape sequences, line ends and
+    marks that turn the direction of writing. Those but the kept ones are shown as Python would write them.
+    """
+    return STEERING.sub(lambda found: found[0] if found[0] in kept else ascii(found[0])[1:-1], text)
 
 
 def hint_at_typing(hint: str) -> None:

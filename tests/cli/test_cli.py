@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -258,3 +259,40 @@ def test_the_live_display_works_on_a_terminal(tmp_path, pairs):
     assert process.wait(timeout=30) == 0
     text = shown.decode(errors="replace")
     assert "tokens/s" in text and "left" in text and "bleu" in text and "->" in text
+
+
+@pytest.mark.parametrize(
+    "words", [("import", "theirs"), ("export", "ours", "--as", "ctranslate2"), ("look", "ours", "A")]
+)
+def test_a_place_that_cannot_be_written_is_one_line(folder, encoder_folder, tmp_path, words):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    models = {"ours": folder, "theirs": encoder_folder}
+    ending = ".html" if words[0] == "look" else ""
+    for place in (tmp_path / "file" / "x", tmp_path / "gone" / "x", tmp_path / ("x" * 300)):
+        code, _, err = run(*(models.get(word, word) for word in words), "--to", f"{place}{ending}")
+        assert code == 1 and err.startswith("Error: ") and err.count("\n") == 1, err
+    assert (tmp_path / "file").read_text() == "mine" and len(list(tmp_path.iterdir())) == 2
+
+
+def test_names_and_words_of_others_cannot_steer_a_terminal(folder, tmp_path):
+    name = tmp_path / "a\nError: all is lost\x1b[31m\u202e.html"
+    code, _, err = run("look", folder, "The dog.", "--to", name)
+    assert code == 0 and r"a\nError: all is lost\x1b[31m\u202e.html" in err and err.count("\n") == 1
+    code, _, err = run("translate", tmp_path / "no\x1b]0;x\x07such")
+    assert code == 1 and r"no\x1b]0;x\x07such" in err
+    trial = shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
+    about = json.loads((trial / "regard.json").read_text())
+    (trial / "regard.json").write_text(json.dumps(about | {"license": "free\x1b[2J\nscores     BLEU 100"}))
+    code, out, _ = run("info", trial)
+    assert code == 0 and r"free\x1b[2J" in out and "\x1b" not in out
+
+
+@pytest.mark.parametrize("odd", [{"training": {"steps": 1}}, {"training": 5}, {"data": []}, {"scores": {"a": "b"}},
+                                 {"scores": []}, {"settings": {"model": 3}}, {"parameters": -1}])  # fmt: skip
+def test_info_of_a_crafted_description_is_told_or_refused(folder, tmp_path, odd):
+    trial = shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
+    about = json.loads((trial / "regard.json").read_text())
+    (trial / "regard.json").write_text(json.dumps(about | odd))
+    code, out, err = run("info", trial)
+    assert (code == 0 and out) or (code == 1 and "regard.json" in err), (out, err)
