@@ -73,7 +73,7 @@ def texts(trial: Path, chance: random.Random) -> str:
 
 
 def headers(trial: Path, chance: random.Random) -> str:
-    path = trial / "model.safetensors"
+    path = chance.choice(sorted(trial.glob("model*.safetensors")))
     content = path.read_bytes()
     (length,) = struct.unpack_from("<Q", content)
     header, data = json.loads(content[8 : 8 + length]), content[8 + length :]

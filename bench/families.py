@@ -4,7 +4,7 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,19 +64,28 @@ def small_families(place: Path, examples: int = 300) -> dict[str, Family]:
 
 
 def import_all(families: Iterable[Family], place: Path) -> None:
-    """Imports here what a training and a question import in another process, so that forks of this one need not; the
-    work itself must not be done here, for threads do not survive a fork."""
+    """Imports here what a training and a question import in another process, so that forks of this one need not."""
     for family in families:
-        child = os.fork()
-        if child == 0:
+
+        def work(family: Family = family) -> None:
             family.train(place / f"first-{family.task}", 2)
             ask(place / f"first-{family.task}")
-            (place / "imported").write_text("\n".join(sys.modules))
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        for name in (place / "imported").read_text().split("\n"):
-            with contextlib.suppress(ImportError, TypeError):
-                importlib.import_module(name)
+
+        import_with(work, place)
+
+
+def import_with(work: Callable[[], object], place: Path) -> None:
+    """Does some work in another process and imports here what it imported; the work itself must not be done here, for
+    threads do not survive a fork."""
+    child = os.fork()
+    if child == 0:
+        work()
+        (place / "imported").write_text("\n".join(sys.modules))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    for name in (place / "imported").read_text().split("\n"):
+        with contextlib.suppress(ImportError, TypeError):
+            importlib.import_module(name)
 
 
 def ask(folder: Path, **options: Any) -> None:

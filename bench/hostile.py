@@ -9,6 +9,8 @@ hang or swell?
 - crafted: as mutations, but each file is whole and consistent and one thing in it is meant to hurt (sizes, headers,
   tokenizers that swell, copies for the fast engine, special files, links out of the folder), over all families. Claim:
   no crash, nothing over 5 s, at most 200 MB above the intact folder, and nothing written outside it.
+- foreign: the same with folders as transformers saves them, of every architecture that is opened (vocab.txt, vocab.json
+  with merges.txt, .spm files and shards among them); each is opened, asked something and imported. The same claim.
 - corpora: files of text that are damaged in every way we could think of, trained on and looked over by the doctor.
 """
 
@@ -27,9 +29,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import foreign
 import torch
 from crafted import craft as craft_folder
-from families import Family, ask, import_all, small_families
+from families import Family, ask, import_all, import_with, small_families
 from malformed import malform
 from measure import arguments, report, when
 
@@ -45,14 +48,16 @@ CORPUS_SECONDS, CORPUS_MORE_KB = 20, 512 * 1024  # a large text takes more than 
 FINE, REFUSED, UNNAMED, WRONG = 0, 3, 4, 5
 NAMES = {FINE: "works", REFUSED: "refused", UNNAMED: "refused, but no file is named"}
 STEPS = 3  # of each model's training
+TRIES = 3  # of what takes too long
 OF_RUNS = 0.1  # share of the mutations that are of a run's files
 
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--parts", default="mutations,crafted,corpora")
+    parser.add_argument("--parts", default="mutations,crafted,foreign,corpora")
     parser.add_argument("--mutations", type=int, default=10_000)
     parser.add_argument("--crafted", type=int, default=3_000)
+    parser.add_argument("--foreign", type=int, default=3_000)
     parser.add_argument("--corpora", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -84,11 +89,7 @@ def mutations(given: Any, place: Path, families: dict[str, Family], usual: dict[
 
 
 def crafted(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
-    tally, chance, outside = Tally(SECONDS, CRAFTED_KB), random.Random(given.seed), 0
-    home = place / "home"
-    home.mkdir()
-    (home / "mine").write_text("mine")
-    os.environ |= {"HOME": str(home), "REGARD_CACHE": str(place / "cache")}
+    tally, chance, guard = Tally(SECONDS, CRAFTED_KB), random.Random(given.seed), Guard(place)
     for _ in range(given.crafted):
         task = chance.choice(list(families))
         trial = copied(place / task, place / "trial")
@@ -96,13 +97,31 @@ def crafted(given: Any, place: Path, families: dict[str, Family], usual: dict[tu
         if (trial / ABOUT).is_file():  # a pipe would be waited for
             reseal(trial)
         tally.add(f"{task}: {what}", *run_apart(use(families[task], trial, "model")), usual[task, "model"])
-        if [path.name for path in home.iterdir()] != ["mine"] or (home / "mine").read_text() != "mine":
-            outside += 1
-            tally.worst.append({"what": f"{task}: {what}", "outcome": "wrote outside"})
-            shutil.rmtree(home)
-            home.mkdir()
-            (home / "mine").write_text("mine")
-    return tally.told() | {"wrote outside": outside}
+        guard.check(f"{task}: {what}", tally)
+    return tally.told() | {"wrote outside": guard.broken}
+
+
+def foreign_folders(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
+    """Folders of other people, each opened, asked and imported; `families` and `usual` are of ours."""
+    tally, chance = Tally(SECONDS, CRAFTED_KB), random.Random(given.seed)
+    guard = Guard(place)
+    (place / "theirs").mkdir()
+    import_with(lambda: foreign.draw_all(place / "theirs"), place)
+    folders = {path.name: path for path in sorted((place / "theirs").iterdir())}
+    import_with(lambda: [foreign.ask(path, place / "ours" / name) for name, path in folders.items()], place)
+    mine = {}
+    for name, path in folders.items():
+        shutil.rmtree(place / "ours")
+        code, _, mine[name] = run_apart(lambda path=path: foreign.ask(path, place / "ours" / "one"))
+        assert code == FINE, name
+    for _ in range(given.foreign):
+        name = chance.choice(list(folders))
+        trial = copied(folders[name], place / "trial")
+        shutil.rmtree(place / "ours", ignore_errors=True)
+        what = f"{name}: {foreign.craft(trial, chance)}"
+        tally.add(what, *run_apart(lambda trial=trial: foreign.ask(trial, place / "ours" / "one")), mine[name])
+        guard.check(what, tally)
+    return tally.told() | {"wrote outside": guard.broken}
 
 
 def corpora(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
@@ -112,9 +131,31 @@ def corpora(given: Any, place: Path, families: dict[str, Family], usual: dict[tu
         task = chance.choice(list(families))
         files, what = malform(families[task].files, place / "corpus", chance)
         learn = study(Family(task, files), place / f"corpus-{number}")
-        tally.add(f"{task}: {what}", *run_apart(learn), usual[task, "run"])
+        tally.add(f"{task}: {what}", *run_apart(learn, CORPUS_SECONDS), usual[task, "run"])
         shutil.rmtree(place / f"corpus-{number}", ignore_errors=True)
     return tally.told()
+
+
+class Guard:
+    """A home that nothing may be written into."""
+
+    def __init__(self, place: Path) -> None:
+        self._home, self.broken = place / "home", 0
+        os.environ |= {"HOME": str(self._home), "REGARD_CACHE": str(place / "cache")}
+        self._furnish()
+
+    def _furnish(self) -> None:
+        shutil.rmtree(self._home, ignore_errors=True)
+        self._home.mkdir()
+        (self._home / "mine").write_text("mine")
+
+    def check(self, what: str, tally: "Tally") -> None:
+        """Whether all is as it was, after this was done."""
+        if [path.name for path in self._home.iterdir()] == ["mine"] and (self._home / "mine").read_text() == "mine":
+            return
+        self.broken += 1
+        tally.worst.append({"what": what, "outcome": "wrote outside"})
+        self._furnish()
 
 
 class Tally:
@@ -165,8 +206,19 @@ def study(family: Family, to: Path) -> Callable[[], None]:
     return work
 
 
-def run_apart(work: Callable[[], None]) -> tuple[int, float, int]:
-    """Exit code, seconds and peak memory in KB of some work in another process."""
+def run_apart(work: Callable[[], None], patience: float = SECONDS) -> tuple[int, float, int]:
+    """Exit code, seconds and peak memory in KB of some work in another process.
+
+    What takes longer than it should is done again, twice at most, and the shortest time counts: a hang lasts every
+    time, and another program on the machine does not.
+    """
+    found = [_run_once(work)]
+    while len(found) < TRIES and min(seconds for _, seconds, _ in found) > patience:
+        found.append(_run_once(work))
+    return min(found, key=lambda one: one[1])
+
+
+def _run_once(work: Callable[[], None]) -> tuple[int, float, int]:
     began = time.perf_counter()
     child = os.fork()
     if child == 0:
@@ -247,7 +299,7 @@ def craft(chance: random.Random) -> bytes:
     ])  # fmt: skip
 
 
-PARTS = {"mutations": mutations, "crafted": crafted, "corpora": corpora}
+PARTS = {"mutations": mutations, "crafted": crafted, "foreign": foreign_folders, "corpora": corpora}
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -73,6 +73,33 @@ def test_crafted_folders_are_refused_or_survived_and_nothing_outside_is_touched(
         assert [path.name for path in home.iterdir()] == ["mine"] and (home / "mine").read_text() == "mine", what
 
 
+FOREIGN = [("BertForMaskedLM", "vocabulary"), ("EncoderDecoderModel", "any"), ("MarianMTModel", "spm")]
+
+
+@pytest.mark.parametrize(("architecture", "what"), FOREIGN, ids=lambda one: one)
+def test_crafted_folders_of_others_are_refused_or_survived_and_nothing_outside_is_touched(
+    architecture, what, tmp_path, monkeypatch
+):
+    pytest.importorskip("transformers")
+    pytest.importorskip("sentencepiece")
+    import foreign
+
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "mine").write_text("mine")
+    monkeypatch.setenv("HOME", str(home))
+    theirs = foreign.draw_one(tmp_path, architecture, what)
+    most = run_apart(lambda: foreign.ask(theirs))[2] + CRAFTED_KB
+    chance = random.Random(architecture)
+    for kind in foreign.KINDS:
+        trial = copied(theirs, tmp_path / "m")
+        did = f"{kind.__name__}: {kind(trial, chance)}"
+        code, _, memory = run_apart(lambda trial=trial: foreign.ask(trial))  # a hang is ended by an alarm
+        assert code in NAMES, did
+        assert memory < most, did
+        assert [path.name for path in home.iterdir()] == ["mine"] and (home / "mine").read_text() == "mine", did
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_malformed_corpora_are_refused_or_learned_from(task, runs, tmp_path):
     family, _ = runs[task]
