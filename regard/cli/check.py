@@ -13,7 +13,7 @@ import typer
 from regard.cli.settings import Columns, Keys, pair_of_numbers, pair_of_words
 from regard.cli.told import put, say
 from regard.errors import CorpusError
-from regard.text.corpus import PairFiles, refuse_unread
+from regard.text.corpus import PairFiles, holds_pairs, refuse_unread
 
 WORST_FIRST = ("yes", "a little", "if", "no")
 QUICK_LINES = 50_000  # that the check at the beginning of a training reads
@@ -70,8 +70,7 @@ def pairs_of(files: list[Path], columns: tuple[int, int], keys: tuple[str, str] 
 
     if len(files) == 2 and not look_like_stories(files):
         return PairFiles(files[0], files[1])
-    names = {ending for file in files for ending in file.suffixes}
-    if len(files) == 1 and names & {".tsv", ".tab", ".jsonl", ".ndjson"}:
+    if len(files) == 1 and holds_pairs(files[0]):
         return PairFiles(files[0], None, columns, keys)
     return None
 
@@ -101,6 +100,8 @@ def _as_json(report: Any) -> dict[str, Any]:
 
 def describe(report: Any) -> str:
     """One page: what hurts most comes first."""
+    from regard.text.ailments import counted
+
     names = report.files
     title = (
         " and ".join(names)
@@ -108,8 +109,8 @@ def describe(report: Any) -> str:
         else f"{len(names)} files: {', '.join(names[:3])}" + ", ..." * (len(names) > 3)
     )
     is_pairs = report.shape in ("files", "tsv", "jsonl")
-    unit = "pairs" if is_pairs else "lines" if len(names) == 1 else f"lines in {len(names)} files"
-    lines = [f"{title}: {report.lines} {unit}"]
+    places = f" in {len(names)} files" if len(names) > 1 and not is_pairs else ""
+    lines = [f"{title}: {counted(report.lines, 'pairs' if is_pairs else 'lines')}{places}"]
     if report.stops:
         lines += ["", f"Training would stop: {report.stops}"]
     elif not report.findings:

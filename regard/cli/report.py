@@ -14,6 +14,7 @@ from regard.run.session import Finished
 from regard.tasks import TASKS
 from regard.tasks.card import count_in_words, describe_comparison, describe_shape
 from regard.tasks.lineage import name_bases
+from regard.text.ailments import counted
 from regard.trainer.loop import Progress as Step
 from regard.trainer.loop import Scored
 from regard.trainer.stop import Stopper
@@ -88,7 +89,7 @@ class Report:
         config = plan.config
         shape = describe_shape(config.model.model_dump(), TASKS[config.task].shape)
         self.say(f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}")
-        self.say(f"{plan.examples} {plan.unit} to learn from, {plan.held_out} held out")
+        self.say(f"{counted(plan.examples, plan.unit)} to learn from, {plan.held_out} held out")
         end = "until it gets no better" if plan.left is None else f"~{_duration(plan.left)} to finish"
         memory = f"{plan.measured['memory'] / 1e9:.1f} GB"
         self.say(f"~{_duration(plan.seconds_per_epoch)} per epoch, {end}, {memory}")
@@ -97,8 +98,8 @@ class Report:
                      f"little below about {_duration(plan.least_updates * plan.pace)}")  # fmt: skip
         self.say(f"Numbers as it goes: {plan.folder / 'run' / 'metrics.jsonl'}")
         for left_out in plan.left_out:
-            unit = left_out.unit or plan.unit
-            self.say(f"Left out {left_out.count} {unit}: {left_out.reason} (such as {left_out.example})")
+            units = counted(left_out.count, left_out.unit or plan.unit)
+            self.say(f"Left out {units}: {left_out.reason} (such as {left_out.example})")
         if plan.step:
             self.say(f"Going on from step {plan.step}")
         if plan.note:

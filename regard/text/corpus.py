@@ -14,7 +14,9 @@ from typing import IO, Any, NamedTuple
 
 from regard.errors import ConfigError, CorpusError
 from regard.files import hash_file, open_regular
+from regard.text.ailments import counted
 
+KINDS = {".tsv": "columns", ".tab": "columns", ".jsonl": "keys", ".ndjson": "keys", ".json": "keys"}  # of pairs
 GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -40,6 +42,13 @@ class PairFiles:
     target: Path | None = None
     columns: tuple[int, int] = (1, 2)  # of a TSV file, counted from 1: source, target
     keys: tuple[str, str] | None = None  # of a JSONL file: source, target
+
+    def __post_init__(self) -> None:
+        first, second = self.columns
+        if min(self.columns) < 1 or first == second:
+            raise CorpusError(f"--columns {first},{second}: columns are counted from 1 and must differ, as in 2,1")
+        if self.keys and len({*self.keys}) == 1:
+            raise CorpusError(f"--keys {','.join(self.keys)}: keys must differ, as in de,en")
 
     @classmethod
     def of(
@@ -87,9 +96,7 @@ def read_lines(path: Path, *, keeps_ends: bool = False, longest: int = LONGEST_L
                 line = _decode(path, number, raw)
                 yield line + "\n" if keeps_ends and raw.endswith(b"\n") else line
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise CorpusError(
-            f"{path} is damaged after line {number} ({problem}); unpack it again or fetch it anew"
-        ) from None
+        raise CorpusError(f"{path} is damaged after line {number} ({problem}); fetch or pack it again") from None
     except OSError as problem:
         raise CorpusError(f"{path} cannot be read: {problem.strerror or problem}") from None
     if number == 0:
@@ -103,7 +110,7 @@ def read_head(path: Path) -> bytes:
 
 
 def read_whole(path: Path) -> str:
-    """A whole file with its line ends (those of Windows become `\\n`); what is not text is told with its line."""
+    """A whole file with its line ends (those of Windows become `\\n`)."""
     return "".join(read_lines(path, keeps_ends=True, longest=LONGEST_RUNNING))
 
 
@@ -129,8 +136,9 @@ def verify_pairs(files: PairFiles) -> None:
 
 
 def _nothing_in(files: PairFiles) -> CorpusError:
-    names = " and ".join(str(path) for path in files.paths)
-    return CorpusError(f"{names}: no line has text on both sides; there is nothing to learn from")
+    return CorpusError(
+        f"{' and '.join(map(str, files.paths))}: no line has text on both sides; there is nothing to learn from"
+    )
 
 
 def guess_languages(files: PairFiles) -> tuple[str | None, str | None]:
@@ -161,13 +169,15 @@ def kind_of(files: PairFiles) -> str:
     """Whether pairs are lines of two files, or columns or keys of one, by its name."""
     if files.target is not None:
         return "lines"
-    kind = _without_gz(files.source).suffix.lower()
-    if kind in {".tsv", ".tab"}:
-        return "columns"
-    if kind in {".jsonl", ".ndjson", ".json"}:
-        return "keys"
+    if kind := KINDS.get(_without_gz(files.source).suffix.lower()):
+        return kind
     raise CorpusError(f"{files.source} is one file, and neither .tsv nor .jsonl; "
                       f"give two parallel files (source, then target), or one .tsv or .jsonl file")  # fmt: skip
+
+
+def holds_pairs(path: Path) -> bool:
+    """Whether a single file is one of pairs, by its name."""
+    return _without_gz(path).suffix.lower() in KINDS
 
 
 def refuse_unread(columns: tuple[int, int] | None, keys: tuple[str, str] | None, *files: PairFiles) -> None:
@@ -191,18 +201,16 @@ def _parallel(source: Path, target: Path) -> Iterator[Pair]:
     else:
         counts = number, number + sum(1 for _ in right)
     if counts[0] != counts[1]:
-        raise CorpusError(f"{source} has {counts[0]} lines but {target} has {counts[1]}; "
-                          f"line N of one must translate line N of the other")  # fmt: skip
+        found = f"{source} has {counted(counts[0], 'lines')} but {target} has {counts[1]}"
+        raise CorpusError(f"{found}; line N of one must translate line N of the other")
 
 
 def _columns(path: Path, columns: tuple[int, int]) -> Iterator[Pair]:
-    if min(columns) < 1 or columns[0] == columns[1]:
-        raise CorpusError(f"--columns {columns[0]},{columns[1]}: columns are counted from 1 and must differ, as in 2,1")
     for number, line in enumerate(read_lines(path), start=1):
         cells = line.split("\t")
         if len(cells) < max(columns):
-            raise CorpusError(f"{path} line {number} has {len(cells)} columns, and column {max(columns)} is wanted; "
-                              f"columns are separated by tabs and chosen with --columns source,target")  # fmt: skip
+            found = f"{path} line {number} has {counted(len(cells), 'columns')}, and column {max(columns)} is wanted"
+            raise CorpusError(f"{found}; columns are separated by tabs and chosen with --columns source,target")
         yield Pair(cells[columns[0] - 1], cells[columns[1] - 1], number)
 
 
@@ -213,13 +221,10 @@ def _keys(path: Path, keys: tuple[str, str] | None) -> Iterator[Pair]:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError) as problem:
-            raise CorpusError(
-                f"{path} line {number} is not JSON ({problem}); a .jsonl file has one object per line"
-            ) from None
+            rule = "a .jsonl file has one object per line"
+            raise CorpusError(f"{path} line {number} is not JSON ({problem}); {rule}") from None
         if not isinstance(entry, dict):
-            raise CorpusError(
-                f'{path} line {number} is not a JSON object; each line must be one, as in {{"de": …, "en": …}}'
-            )
+            raise CorpusError(f'{path} line {number} is not a JSON object as {{"de": …, "en": …}}; each line must be')
         if keys is None:
             keys = _both(entry, path, number)
         texts = [entry.get(key) for key in keys]
@@ -322,9 +327,7 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
 
 def _refuse_what_is_not_text(path: Path, number: int, text: str) -> None:
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise CorpusError(
-            f"{path} line {number} has an escape that is not text (NUL or half a character); fix the line"
-        )
+        raise CorpusError(f"{path} line {number} has an escape that is not text (NUL or half a character); fix it")
 
 
 def _without_gz(path: Path) -> Path:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from regard.files import hash_file
-from regard.text.ailments import EXAMPLES, LONGEST_LETTERS, LONGEST_WORDS, Report
-from regard.text.corpus import UTF8_MARK, PairFiles, guess_languages, kind_of, verify_pairs
-from regard.text.languages import FUNCTION_WORDS, count_words, find_foreign, guess_language, likeness
+from regard.text.ailments import EXAMPLES, LONGEST_LETTERS, LONGEST_WORDS, Report, counted
+from regard.text.corpus import UTF8_MARK, PairFiles, guess_languages, holds_pairs, kind_of, verify_pairs
+from regard.text.languages import FUNCTION_WORDS, count_words, find_foreign, guess_language, likeness, words_of
 from regard.text.raws import raw_lines, raw_pairs, raw_pieces
 from regard.text.running import TextFiles, verify_documents
 from regard.text.stories import look_like_stories, verify_stories
@@ -62,7 +62,7 @@ def check_pairs(
         places = [stretch.first for stretch in looks.shifts.found]
         where = f"the shift probably starts near line {places[0]}" if places else "no shift was found before the end"
         line = places[0] if places else min(ends) + 1
-        report.note("unequal", files.paths[longer], line, f"{ends[0]} lines against {ends[1]}; {where}")
+        report.note("unequal", files.paths[longer], line, f"{counted(ends[0], 'lines')} against {ends[1]}; {where}")
     if most is None:
         report.stop_for(lambda: verify_pairs(files))
     return report
@@ -202,8 +202,10 @@ class _PairLooks:
                 where = "they fit neither here nor within 20 lines"
             else:
                 way = "further down" if stretch.shift > 0 else "further up"
-                where = f"translations are {abs(stretch.shift)} lines {way}" + (f" in {target.name}" if target else "")
-            shown = f"lines {stretch.first} to {stretch.last}, {stretch.count} pairs: {where}"
+                where = f"translations are {counted(abs(stretch.shift), 'lines')} {way}" + (
+                    f" in {target.name}" if target else ""
+                )
+            shown = f"lines {stretch.first} to {stretch.last}, {counted(stretch.count, 'pairs')}: {where}"
             self.report.note("shift", self.files.source, stretch.first, shown, stretch.count)
         self._judge_names()
         if valid:
@@ -217,8 +219,9 @@ class _PairLooks:
         pairs = self._pairs if whole else self._pairs[:BLOCK]
         sides = [source for _, source, _ in pairs], [target for _, _, target in pairs]
         self.shifts.look([number for number, _, _ in pairs], *sides)
-        counts = count_words(sides[0]), count_words(sides[1])
-        for place, side, kind in find_foreign(*sides, counts):
+        words = list(map(words_of, sides[0])), list(map(words_of, sides[1]))
+        counts = count_words(words[0]), count_words(words[1])
+        for place, side, kind in find_foreign(sides, words, counts):
             self._waiting.append((kind, self.sides[side].path, pairs[place][0], sides[side][place]))
         self._note_waiting(None if whole else pairs[-1][0])
         self._words = self._words if self._words[0] else counts
@@ -256,12 +259,12 @@ class _PairLooks:
 
     def _judge_direction(self, valid: PairFiles) -> None:
         """Whether pairs to validate on are the same way round."""
-        lines: tuple[list[str], list[str]] = [], []
+        lines: tuple[list[set[str]], list[set[str]]] = [], []
         for number, raws in raw_pairs(valid, lambda number, raw: None):
             if None in raws or number > 2000:
                 break
             for side, raw in zip(lines, raws, strict=True):
-                side.append((raw or b"").decode(errors="replace"))
+                side.append(words_of((raw or b"").decode(errors="replace")))
         theirs = [count_words(side) for side in lines]
         same = sum(likeness(mine, their) for mine, their in zip(self._words, theirs, strict=True))
         other = sum(likeness(mine, their) for mine, their in zip(self._words, theirs[::-1], strict=True))
@@ -295,7 +298,7 @@ def hashes_of(paths: list[Path], like: PairFiles | None = None) -> frozenset[int
     """The lines of text to validate or test on; of pairs in one file, their sources; of running text, long lines."""
     found = set()
     for path in paths:
-        if like and {".tsv", ".tab", ".jsonl", ".ndjson"} & set(path.suffixes):
+        if like and holds_pairs(path):
             pairs = PairFiles(path, None, like.columns, like.keys)
             raws = (raw[0] or b"" for _, raw in raw_pairs(pairs, lambda number, raw: None))
         else:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-WORD = re.compile(r"[^\W\d_]+")
+WORD = re.compile(r"[^\W\d_]{2,}")
 FEWEST = 100  # lines of a side that tell its language
+ROUNDS = 4  # in which lines like those found before are looked for
 COMMON = 100  # most frequent words that show at a glance that a line is as the others
+Counts = tuple[Counter[str], Counter[str]]
 SCRIPTS = {
     "Greek": (0x370, 0x3FF), "Cyrillic": (0x400, 0x52F), "Hebrew": (0x590, 0x5FF), "Arabic": (0x600, 0x77F),
     "Devanagari": (0x900, 0x97F), "Thai": (0xE00, 0xE7F), "Kana": (0x3040, 0x30FF), "Han": (0x3400, 0x9FFF),
@@ -42,16 +45,13 @@ FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in {
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a line, without marks and numbers, in small letters."""
+    """The words of a line, without marks and numbers, in small letters; single letters are words of any language."""
     return set(WORD.findall(text.lower()))
 
 
-def count_words(lines: Iterable[str]) -> Counter[str]:
+def count_words(lines: Iterable[set[str]]) -> Counter[str]:
     """In how many lines each word is."""
-    counts: Counter[str] = Counter()
-    for line in lines:
-        counts.update(words_of(line))
-    return counts
+    return Counter(chain.from_iterable(lines))
 
 
 def guess_language(counts: Counter[str], than: str | None = None) -> str | None:
@@ -72,24 +72,33 @@ def likeness(one: Counter[str], other: Counter[str]) -> float:
 
 
 def find_foreign(
-    sources: list[str], targets: list[str], counts: tuple[Counter[str], Counter[str]]
+    sides: tuple[list[str], list[str]], words: tuple[list[set[str]], list[set[str]]], counts: Counts
 ) -> Iterator[tuple[int, int, str]]:
-    """Lines in another language than their side: (place, side, kind). The kind is "swapped" for the language of the
-    other side, "language" for any other. A line that is the same on both sides is neither: it has its own name."""
-    if len(sources) < FEWEST:
+    """Lines in another language than their side: (place, side, kind), from the lines and their words. The kind is
+    "swapped" for the language of the other side, "language" for any other. A line that is the same on both sides is
+    neither: it has its own name."""
+    if len(sides[0]) < FEWEST:
         return
-    for side, lines in enumerate((sources, targets)):
-        judge = _Judge(counts[side], counts[1 - side], lines)
-        for place, line in enumerate(lines):
-            if (kind := judge(line)) and sources[place].strip() != targets[place].strip():
-                yield place, side, kind
+    for side in (0, 1):
+        judge = _Judge(counts[side], counts[1 - side], sides[side])
+        left = [place for place, line in enumerate(words[side]) if judge.common.isdisjoint(line)]
+        judge.forget(words[side][place] for place in left)
+        left = [place for place in left if sides[0][place].strip() != sides[1][place].strip()]
+        for _ in range(ROUNDS):
+            kinds = {place: judge(sides[side][place], words[side][place]) for place in left}
+            found = [place for place, kind in kinds.items() if kind]
+            yield from ((place, side, str(kinds[place])) for place in found)
+            left = [place for place in left if not kinds[place]]
+            if not found:
+                break
+            judge.learn(words[side][place] for place in found if kinds[place] == "language")
 
 
 class _Judge:
-    """Knows the words of a side and those of the other."""
+    """Knows the words of a side and those of the other, and of the lines in third languages that were found."""
 
     def __init__(self, mine: Counter[str], theirs: Counter[str], lines: list[str]) -> None:
-        self.mine, self.theirs = mine, theirs
+        self.mine, self.theirs = mine.copy(), theirs
         self.language = guess_language(mine)
         own = FUNCTION_WORDS[self.language] if self.language else frozenset()
         self.others = [
@@ -99,23 +108,34 @@ class _Judge:
         often = {word for word, count in mine.most_common(COMMON) if count > 3 * theirs[word]}
         self.common = often - foreign
         self.own = self.common | own
-        self.scripts = Counter(script_of(line) for line in lines)
+        self.scripts = Counter(map(script_of, lines))
         self.lines = len(lines)
+        self.found: Counter[str] = Counter()
 
-    def __call__(self, line: str) -> str | None:
-        words = words_of(line)
-        if len(words) < 2 or not self.common.isdisjoint(words):
+    def forget(self, lines: Iterable[set[str]]) -> None:
+        """Lines without a common word of this side tell nothing about it: they may be those that are looked for."""
+        self.mine -= count_words(line for line in lines if self.own.isdisjoint(line))
+
+    def learn(self, lines: Iterable[set[str]]) -> None:
+        """Lines that were found."""
+        self.found += count_words(lines)
+
+    def __call__(self, line: str, words: set[str]) -> str | None:
+        script = script_of(line)
+        if self.scripts[script] < 0.01 * self.lines and (len(words) >= 3 or (script != "Latin" and len(line) >= 4)):
+            return "language"
+        if len(words) < 3:
             return None
-        known = [word for word in words if self.mine[word] - 1 > 3 * self.theirs[word]]  # without this line
+        known = [word for word in words if self.mine[word] > 3 * self.theirs[word]]
         theirs = [word for word in words if self.theirs[word] >= max(5, 3 * self.mine[word])]
         if len(words) >= 4 and len(theirs) >= max(3, 0.6 * len(words)) and len(known) <= len(words) / 8:
             return "swapped"
-        if self.scripts[script_of(line)] < 0.01 * self.lines and len(words) >= 3:
-            return "language"
-        if self.language and len(words) >= 4 and self.own.isdisjoint(words):
-            hits = max(len(words & others) for others in self.others)
-            return "language" if hits >= 3 or (hits == 2 and len(known) <= len(words) / 4) else None
-        return None
+        if not self.language or not self.own.isdisjoint(words):
+            return None
+        foreign = sum(self.found[word] > max(1, self.mine[word]) for word in words)
+        hits = max(len(words & others) for others in self.others)
+        is_new = len(words) >= 4 and (hits >= 3 or (hits == 2 and len(known) <= len(words) / 4))
+        return "language" if is_new or (hits and foreign >= max(2, len(words) / 2)) else None
 
 
 def script_of(line: str) -> str:

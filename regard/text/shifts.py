@@ -20,7 +20,7 @@ FEWEST = 100  # pairs that tell anything
 NEAR = 100  # lines that stand together: a word in more than a quarter of them tells nothing there
 SAMPLE = 3000  # pairs by which the first guess of the shift is made
 REACH = 20  # largest shift that is named
-APART = (-31, 29)  # shifts at which nothing is a translation
+APART = (-31, 30)  # shifts at which nothing is a translation, one odd and one even: texts may alternate
 NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # scripts read by character
 WORD = re.compile(f"[{NO_SPACES}]|[^\\W{NO_SPACES}]+")
 STEM = 5  # letters of a word that count
@@ -31,8 +31,10 @@ TELLING = 2.0  # association (log) with some word of the other side, without whi
 COGNATE = 2.0  # added to the count of a word with itself
 LEVELS, MOST = 16, 3.0  # of scores that are told apart; log odds that one line adds at most
 SWITCH = 12.0  # log odds that a change of shift must earn
+JUDGED = 0.02  # share of pairs that must have words to judge by, for their score to count
 CLEAR = 0.8  # share of comparisons with wrong pairs won by true ones: then no other start is tried
 RELATED = 0.62  # share of comparisons won, without which the sides have nothing to do with each other
+BETTER = 0.03  # by how much the best shift must win more than a quarter of all do: lines that alternate fit at many
 SHORTEST = 25  # lines in a row that fit nowhere, to be reported: a few may be free translations
 UNRELATED = REACH + 1  # the shift of lines that fit nowhere
 
@@ -83,7 +85,7 @@ def find_shifts(sources: list[str], targets: list[str]) -> Ints:
         every = len(path) // SAMPLE + 1
         shares = {shift: block.learn(path + shift, every) for shift in range(-REACH, REACH + 1)}
         best = max(shares, key=lambda shift: (shares[shift], -abs(shift)))
-        if shares[best] < RELATED:
+        if shares[best] < max(RELATED, np.quantile([*shares.values()], 0.75) + BETTER):
             return path + UNRELATED if block.is_rich() else path
         path += best
     for _ in range(4):
@@ -212,11 +214,9 @@ class _Numbers(dict[str, int]):
 def _count_words(lines: list[str]) -> tuple[list[str], Ints, Ints]:
     """Beginnings of words; and, once for each line they are in, the line and the number of the beginning."""
     stems = _Numbers()
-    found = [WORD.findall(line[:LETTERS].lower()) for line in lines]
-    ids = np.array([stems[word[:STEM]] for words in found for word in words], np.int64)  # (T,)
-    rows = np.repeat(np.arange(len(lines)), [len(words) for words in found])  # (T,)
-    size = max(1, len(stems))
-    rows, ids = np.divmod(np.unique(rows * size + ids), size)  # (U,) each
+    found = [{word[:STEM]: None for word in WORD.findall(line[:LETTERS].lower())} for line in lines]
+    ids = np.fromiter((stems[stem] for line in found for stem in line), np.int64)  # (U,)
+    rows = np.repeat(np.arange(len(lines)), [len(line) for line in found])  # (U,)
     return list(stems), rows, ids
 
 
@@ -250,9 +250,10 @@ def _association(seen: Array, expected: Array) -> Array:
 
 
 def _share_won(true: Array, wrong: Array) -> float:
-    """How often a true pair scores higher than a wrong one (area under the ROC curve)."""
+    """How often a true pair scores higher than a wrong one (area under the ROC curve). A few pairs prove nothing."""
+    counts = len(true), len(wrong)
     true, wrong = true[~np.isnan(true)], np.sort(wrong[~np.isnan(wrong)])
-    if not len(true) or not len(wrong):
+    if len(true) <= JUDGED * counts[0] or len(wrong) <= JUDGED * counts[1]:
         return 0.5
     places = np.searchsorted(wrong, true, "left") + np.searchsorted(wrong, true, "right")
     return float(places.mean() / 2 / len(wrong))

@@ -200,8 +200,8 @@ def test_what_is_left_out_is_told(tmp_path):
         "--set", "model.width=16",
     )  # fmt: skip
     assert code == 0, err
-    assert "Left out 1 pairs: empty on one side (such as" in err and "a.tsv line 2)" in err
-    assert "Left out 1 pairs: longer than 64 tokens (such as line 3)" in err
+    assert "Left out 1 pair: empty on one side (such as" in err and "a.tsv line 2)" in err
+    assert "Left out 1 pair: longer than 64 tokens (such as line 3)" in err
 
 
 def spawn(*words, **options):

@@ -124,7 +124,7 @@ def test_a_folder_is_every_text_in_it_and_what_is_none_is_named(tmp_path, pairs)
     code, _, err = run("train", "fill", tmp_path / "t", *words)
     assert code == 0, err
     for reason, name in (("hidden", "config"), ("binary", "picture.png"), ("empty", "empty.txt"), ("a link", "pipe")):
-        assert re.search(f"Left out 1 files: {reason}.* \\(such as .*{name}", err.replace("\n", " ")), err
+        assert re.search(f"Left out 1 file: {reason}.* \\(such as .*{name}", err.replace("\n", " ")), err
     files = json.loads((tmp_path / "m" / "regard.json").read_text())["data"]["files"]
     assert list(files.values()) == ["a.txt", "b.txt", "c.py"]
     code, _, err = run("train", "fill", *(tmp_path / "t" / name for name in ("a.txt", "b.txt", "deep/c.py")), *words)

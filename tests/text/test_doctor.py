@@ -197,6 +197,20 @@ def test_lines_in_another_language_are_found_and_rare_words_are_not_taken_for_on
     assert [one["line"] for one in report.findings["language"].examples] == [90]
 
 
+def test_planted_lines_of_a_third_language_are_found_though_there_are_many_of_them(tmp_path):
+    french = [phrase.target for phrase in regard.phrasebook("en", "fr", 500)]
+    chance = random.Random(1)
+    places = {place: chance.choice(french) for place in chance.sample(range(1, 6001), 120)}
+    found = check_pairs(pair(tmp_path, changed(ENGLISH, places))).findings["language"]
+    assert found.count >= 0.8 * len(places)
+    assert all(one["line"] in places for one in found.examples)
+
+
+def test_a_line_in_a_script_without_spaces_is_found(tmp_path):
+    report = check_pairs(pair(tmp_path, changed(ENGLISH[:500], {90: "他在花园里看到一只狗。"}), GERMAN[:500]))
+    assert [one["line"] for one in report.findings["language"].examples] == [90]
+
+
 @pytest.mark.parametrize("kind", ["tsv", "jsonl"])
 def test_pairs_in_one_file_are_looked_over_too(tmp_path, kind):
     rows = list(zip(changed(ENGLISH, {5: "a <i>tag</i>", 9: ""}), GERMAN, strict=True))
@@ -222,9 +236,37 @@ def test_a_tab_is_shown_as_an_arrow_and_options_of_other_shapes_are_refused(tmp_
         assert refused.exit_code == 1 and f"{words[1]} {words[2]} is for pairs in a" in refused.output
 
 
+def test_pairs_in_a_json_file_are_read_as_training_reads_them(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(
+        "".join(json.dumps({"en": e, "de": d}) + "\n" for e, d in zip(ENGLISH[:9], GERMAN[:9], strict=True))
+    )
+    assert "a.json: 9 pairs" in run(path, "--keys", "en,de").output
+    assert "a.json: 9 lines" in run(path, "--plain").output
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("a.tsv", ("--columns", "0,1")), ("a.tsv", ("--columns", "1,1")), ("a.jsonl", ("--keys", "de,de")),
+])  # fmt: skip
+def test_columns_and_keys_that_cannot_be_meant_are_refused_by_check_and_training(tmp_path, name, words):
+    (tmp_path / name).write_text("one\teins\n" if name == "a.tsv" else '{"de": "eins", "en": "one"}\n')
+    train = CliRunner().invoke(app, ["train", "translate", str(tmp_path / name), "--to", str(tmp_path / "m"), *words])
+    for refused in (run(tmp_path / name, *words), train):
+        assert (
+            refused.exit_code == 1 and f"{words[0]} {words[1]}:" in refused.output and "must differ" in refused.output
+        )
+
+
+def test_one_is_not_counted_as_many(tmp_path):
+    page = run(*write(tmp_path, ["a <b>tag</b>"], ["ein <b>Tag</b>"])).output
+    assert "a.en and a.de: 1 pair\n" in page and "2 lines with HTML" in page
+    (tmp_path / "a.txt").write_text("A line.\n")
+    assert "a.txt: 1 line\n" in run(tmp_path / "a.txt").output
+
+
 def test_a_training_begins_with_what_hurts(tmp_path):
     source, target = write(tmp_path, changed(ENGLISH[:200], {7: "a <i>tag</i>"}), GERMAN[:200])
     words = ["train", "translate", source, target, "--to", tmp_path / "m", "--steps", 2, "--workers", 1,
              "--set", "model.layers=1", "--set", "model.width=32", "--set", "text.vocab_size=300"]  # fmt: skip
     told = CliRunner().invoke(app, [str(word) for word in words])
-    assert told.exit_code == 0 and "1 lines with HTML tags or entities (a.en line 7)" in told.output
+    assert told.exit_code == 0 and "1 line with HTML tags or entities (a.en line 7)" in told.output

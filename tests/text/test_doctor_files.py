@@ -71,7 +71,7 @@ def test_every_file_of_a_folder_that_is_not_read_is_named_with_the_reason(tmp_pa
     (texts / "good.txt").write_text("Good text.\n" * 20)
     (texts / "thai.txt").write_text("ภาษาไทย" * 1000)
     (texts / ".hidden").write_text("hidden\n")
-    assert run(texts, "--strict").exit_code == 0 and "1 hidden files" in run(texts).output
+    assert run(texts, "--strict").exit_code == 0 and "1 hidden file" in run(texts).output
     (tmp_path / "elsewhere").mkdir()
     (texts / "folder").symlink_to(tmp_path / "elsewhere")
     (texts / "noise.bin").write_bytes(random.Random(1).randbytes(3000))

@@ -29,7 +29,7 @@ def test_a_shift_in_the_middle_of_files_of_equal_length_is_found(tmp_path, moved
     found = report.findings["shift"]
     assert abs(found.examples[0]["line"] - 1001) <= 20 and abs(found.count - 1500) <= 40
     assert (
-        f"translations are {abs(moved)} lines further {'down' if moved > 0 else 'up'} in a.de"
+        f"translations are {abs(moved)} line{'s' * (abs(moved) > 1)} further {'down' if moved > 0 else 'up'} in a.de"
         in found.examples[0]["text"]
     )
 
@@ -40,6 +40,41 @@ def test_a_side_that_was_sorted_or_shuffled_is_found_and_shuffled_pairs_are_not(
     assert not find_shifts([ENGLISH[n] for n in order], [GERMAN[n] for n in order]).any()
     assert not find_shifts(["1 2 3"] * 500, ["3 2 1"] * 500).any()
     assert not find_shifts([""] * 500, [""] * 500).any() and not len(find_shifts([], []))
+
+
+def alternating(lines):
+    """Long and short lines by turns, as captions by two people."""
+    return [line + " (1)" * 9 if number % 2 else line for number, line in enumerate(lines)]
+
+
+@pytest.mark.parametrize(("source", "target"), [
+    (ENGLISH[:2000], GERMAN[1999::-1]),
+    (alternating(ENGLISH[:2000]), alternating(GERMAN[:2000])[::-1]),
+    (sorted(ENGLISH[:2000], key=len), sorted(GERMAN[:2000], key=len)[::-1]),
+])  # fmt: skip
+def test_a_reversed_side_fits_nowhere_and_no_shift_is_made_up(source, target):
+    assert (find_shifts(source, target) == UNRELATED).all()
+
+
+@pytest.mark.parametrize("size", [15, 50, 300])
+def test_blocks_that_changed_places_are_found_and_nothing_around_them(size):
+    target = [*GERMAN[:700], *GERMAN[700 + size : 700 + 2 * size], *GERMAN[700 : 700 + size], *GERMAN[700 + 2 * size :]]
+    found = find_shifts(ENGLISH[:2000], target[:2000]) != 0
+    assert found[703 : 697 + 2 * size].all() and not found[:690].any() and not found[710 + 2 * size :].any()
+
+
+def test_tasks_that_are_no_translations_are_neither_shifted_nor_unrelated():
+    chance = random.Random(1)
+    numbers = [(chance.randrange(100), chance.randrange(100)) for _ in range(2000)]
+    digits = [" ".join(chance.choices("0123456789", k=chance.randrange(3, 9))) for _ in range(2000)]
+    tasks = [
+        ([f"{a}+{b}" for a, b in numbers], [str(a + b) for a, b in numbers]),
+        ([f"{a} plus {b} is" for a, b in numbers], [str(a + b) for a, b in numbers]),
+        ([str(a * b) for a, b in numbers], [hex(a * b) for a, b in numbers]),
+        (digits, [line[::-1] for line in digits]),
+        (ENGLISH[:2000], [chance.choice(["good", "bad"]) for _ in digits]),
+    ]
+    assert not any(find_shifts(*task).any() for task in tasks)
 
 
 def test_files_whose_names_are_swapped_and_sides_unlike_those_to_validate_on_are_found(tmp_path):
