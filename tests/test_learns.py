@@ -60,7 +60,7 @@ def test_an_answerer_induces_the_color_and_reads_the_story_in_order(tmp_path):
     from regard.text.stories import write_stories
 
     (tmp_path / "train.txt").write_text(write_stories(regard.induction(1000)))
-    settings = {"model": {"restarts": 4}, "threads": 1}
+    settings = {"model": {"restarts": 4}, "stop": {"steps": 2000}, "threads": 1}
     regard.train("answer", to=tmp_path / "m", stories=tmp_path / "train.txt", settings=settings)
     answerer = regard.load(tmp_path / "m")
     story = "Brian is a frog. Lily is gray. Brian is yellow. Julius is green. Greg is a frog."

@@ -111,7 +111,10 @@ def test_a_killed_process_goes_on_bit_for_bit(whole, tmp_path, pairs, number):
     if number != signal.SIGKILL:
         assert process.returncode == 130, said
         assert b"all is saved" in said and b"Traceback" not in said
-    subprocess.run(command(pairs, tmp_path / "m"), env=environment, check=True, capture_output=True)
+    if number == signal.SIGKILL:
+        subprocess.run(command(pairs, tmp_path / "m"), env=environment, check=True, capture_output=True)
+    else:
+        regard.train("translate", to=tmp_path / "m", settings=settings(), **pairs)
     assert final_weights(tmp_path / "m") == whole
 
 

@@ -39,6 +39,12 @@ def assert_same(one: dict, other: dict, tolerance: float | None = None) -> None:
             assert torch.allclose(tensor, other[name], atol=tolerance), name
 
 
+@pytest.fixture
+def may_fork(monkeypatch):
+    """Workers are forked, whatever threads other tests have left here: that is quicker than to start them."""
+    monkeypatch.setattr(reserve, "can_fork", lambda: True)
+
+
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory, pairs) -> Path:
     """One process that computes both parts of each batch."""
@@ -47,7 +53,7 @@ def alone(tmp_path_factory, pairs) -> Path:
     return to
 
 
-def test_two_workers_stopped_and_resumed_make_bit_for_bit_what_one_process_makes(tmp_path, pairs, alone):
+def test_two_workers_stopped_and_resumed_make_bit_for_bit_what_one_process_makes(tmp_path, pairs, alone, may_fork):
     to = tmp_path / "m"
     regard.train("translate", to=to, settings=settings(11, workers=2), **pairs)
     plan, *_, finished = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
@@ -56,7 +62,7 @@ def test_two_workers_stopped_and_resumed_make_bit_for_bit_what_one_process_makes
     assert "inexact_from" not in json.loads((to / "run" / "run.json").read_text())
 
 
-def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_path, pairs, alone):
+def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_path, pairs, alone, may_fork):
     to = tmp_path / "m"
     regard.train("translate", to=to, settings=settings(8, workers=1), **pairs)
     plan, *_ = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
@@ -70,7 +76,7 @@ def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_pat
     assert again.config.workers == 2 and again.note is None  # what goes on now is what is kept
 
 
-def test_sharded_weights_are_those_of_one_process_and_open_with_any_number(tmp_path, pairs, alone):
+def test_sharded_weights_are_those_of_one_process_and_open_with_any_number(tmp_path, pairs, alone, may_fork):
     """FSDP: after 20 steps each weight is within 1e-5 of one process with the same batches."""
     to = tmp_path / "m"
     plan, *_ = regard.training("translate", to=to, settings=settings(14, workers=2, shard=True), **pairs)
@@ -102,8 +108,7 @@ def test_when_a_worker_is_killed_the_state_is_saved_and_the_run_goes_on(tmp_path
     assert_same(state(to), state(alone))
 
 
-def test_a_worker_that_was_killed_while_it_waited_is_replaced(tmp_path, pairs, alone, monkeypatch):
-    monkeypatch.setattr(reserve, "can_fork", lambda: True)
+def test_a_worker_that_was_killed_while_it_waited_is_replaced(tmp_path, pairs, alone, monkeypatch, may_fork):
     start = reserve.Reserve.__init__
 
     def start_dead(self, work) -> None:

@@ -177,7 +177,8 @@ def test_wrong_words_exit_2(folder):
 
 def test_training_from_toml_set_and_flags_in_that_order(tmp_path, pairs):
     (tmp_path / "run.toml").write_text(
-        "seed = 7\n[model]\nlayers = 1\nwidth = 16\nheads = 2\ninner = 16\n[train]\nrate = 0.1\n"
+        "seed = 7\n[model]\nlayers = 1\nwidth = 16\nheads = 2\ninner = 16\n"
+        "[train]\nrate = 0.1\ntokens_per_batch = 512\n"
     )
     code, out, err = run(
         "train", "translate", pairs["source"], pairs["target"], "--to", tmp_path / "m",
@@ -243,7 +244,8 @@ def test_the_live_display_works_on_a_terminal(tmp_path, pairs):
 
     main, side = pty.openpty()
     files = [str(pairs["source"]), str(pairs["target"]), "--to", str(tmp_path / "m")]
-    sets = [word for one in ("model.width=16", "model.inner=16", "train.valid_every=5") for word in ("--set", one)]
+    small = ("model.layers=1", "model.width=16", "train.valid_every=5", "train.tokens_per_batch=512")
+    sets = [word for one in small for word in ("--set", one)]
     words = ["train", "translate", *files, "--steps", "12", *sets]
     process = subprocess.Popen(
         [sys.executable, "-m", "regard", *words],

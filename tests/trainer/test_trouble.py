@@ -95,6 +95,7 @@ SCRIPT = """
 import json, resource, sys
 import torch, regard
 from regard import device
+from regard.run import plan
 
 def allow(more):
     # This process may have only so many more bytes than it has now: a real allocation fails.
@@ -103,16 +104,21 @@ def allow(more):
 
 torch.set_num_threads(1)
 device.keep_memory = lambda: None  # else what rehearsals gave back is still there
+plan.TRY_SECONDS = 0.0
 settings = {
     "threads": 1, "text": {"vocab_size": 400}, "stop": {"steps": 4},
     "model": {"layers": 1, "width": 32, "heads": 4, "inner": 4096, "dropout": 0.0},
     "train": {"tokens_per_batch": 6000, "parts": 1, "valid_every": 100, "warmup": 20, "rate": 0.001},
 }
-for event in regard.training("translate", to=sys.argv[3], source=sys.argv[1], target=sys.argv[2], settings=settings):
+events = regard.training("translate", to=sys.argv[3], source=sys.argv[1], target=sys.argv[2], settings=settings)
+for event in events:
     if type(event).__name__ == "Progress":
         print(json.dumps([event.step, event.loss, event.pieces]))
         if event.step in (2, 3) and int(sys.argv[4]):
             allow(int(sys.argv[4]) * 2**20 if event.step == 2 else 0)
+        if event.step == 4:
+            break
+events.close()  # saves; what a finished model needs is not tested here
 """
 
 
