@@ -156,6 +156,65 @@ def copies(trial: Path, chance: random.Random) -> str:
     return f"model.bin: {name}"
 
 
+def beside(trial: Path, chance: random.Random) -> str:
+    """Odd content of the files that stand beside weights and tokenizer, and of what regard.json tells of them."""
+    kind = chance.choice(("roles", "shortlist", "lexicon", "alignment"))
+    path = trial / {"roles": "roles.json", "shortlist": "shortlist.txt", "lexicon": "lexicon.safetensors",
+                    "alignment": "regard.json"}[kind]  # fmt: skip
+    match kind:
+        case "roles":
+            roles = {"pad": 10**9, "end": -1, "unknown": 2**63, "begin": 0, "mask": 10**30, "x": 1}
+            name = chance.choice(list(roles))
+            path.write_text(json.dumps({name: roles[name]}))
+        case "shortlist":
+            lines = ("", "\n" * 10**6, "\ta\n" * 10**5, "\t\n", "a", "\ta\nno\tsuch\n", "\t" + "a " * 10**6, "\0\t\0\n")
+            path.write_text(chance.choice(lines))
+        case "lexicon":
+            huge = {
+                name: {"dtype": "I64", "shape": [2**40], "data_offsets": [0, 2**43]} for name in ("sources", "targets")
+            }
+            text = json.dumps(chance.choice((huge, {}, {"sources": 5}, []))).encode()
+            path.write_bytes(chance.choice((struct.pack("<Q", len(text)) + text, b"", struct.pack("<Q", 2**62))))
+        case "alignment":
+            about = _read(path)
+            about["alignment"] = chance.choice(({"layer": 10**9, "heads": [0]}, {"layer": 0, "heads": [-1]}, 5, [],
+                                                {"layer": 0, "heads": [0] * 10**6}, {"layer": "0"}))  # fmt: skip
+            path.write_text(json.dumps(about))
+    about = _read(trial / "regard.json")
+    about["files_sha256"][path.name] = "made right by whoever crafts it" if path.name != "regard.json" else ""
+    about["files_sha256"] = {name: value for name, value in about["files_sha256"].items() if value}
+    (trial / "regard.json").write_text(json.dumps(about))
+    return f"odd {kind}"
+
+
+def caches(trial: Path, chance: random.Random) -> str:
+    """What was found out about models before is made up, or lies in the way."""
+    place = Path(os.environ.get("REGARD_CACHE") or trial.parent / "cache")
+    place.mkdir(exist_ok=True)
+    entries = sorted(
+        path for path in place.iterdir() if path.suffix == ".json" and (path.is_file() or path.is_symlink())
+    )
+    if not entries:
+        return numbers(trial, chance)
+    path = chance.choice(entries)
+    path.unlink()
+    kind = chance.choice(("wrong", "huge", "text", "pipe", "link", "folder", "zero"))
+    match kind:
+        case "wrong":
+            path.write_text('{"rows": [10], "places": [10], "room": [10], "bulk": [4095, 4095], "single": [1, 4095]}')
+        case "huge":
+            path.write_text(json.dumps({"rows": [10**9], "places": [10**9], "room": [10**9]}))
+        case "text":
+            path.write_text(chance.choice(TEXTS))
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case _:
+            path.symlink_to("/dev/zero" if kind == "zero" else Path(os.environ["HOME"]) / "mine")
+    return f"cache: {kind}"
+
+
 def _records(content: bytes) -> list[tuple[str, int, int, int, int]]:
     """Of each variable: its name, where its shape lies, its rank, where its numbers lie, and their size."""
     found, place = [], 4
@@ -186,4 +245,4 @@ def _read(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
-KINDS: list[Craft] = [special, links, numbers, texts, headers, tokenizers, copies]
+KINDS: list[Craft] = [special, links, numbers, texts, headers, tokenizers, copies, beside, caches]

@@ -24,7 +24,7 @@ class Chances:
     def __init__(self, sources: Array, targets: Array, chances: Array, back: Array, jumps: Sequence[Array]) -> None:
         """Each (N,), of entries in ascending order of source and target; jumps in the source and in the target."""
         self._sources, self._targets, self._tables = sources, targets, (chances, back)
-        self._size = 1 + int(max(targets, default=0))
+        self._size = 1 + int(targets.max(initial=0))
         self._keys = sources.astype(np.int64) * self._size + targets
         self._jumps = tuple(jumps)
 
@@ -41,6 +41,9 @@ class Chances:
                 raise ValueError(
                     f"{jumps.shape} jumps, columns of {[len(sources), len(targets), len(chances), len(back)]}"
                 )
+            kinds = [one.dtype.kind + str(one.ndim) for one in (sources, targets, chances, back)]
+            if kinds != ["i1", "i1", "f1", "f1"] or min(sources.min(initial=0), targets.min(initial=0)) < 0:
+                raise ValueError(f"columns of the kinds {kinds}, or ids below 0")
             return cls(sources, targets, chances, back, list(jumps))
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as problem:
             raise FolderError(f"{FILE} is not a lexicon we can read: {problem}") from None

@@ -51,8 +51,9 @@ def compare_with_transformers(folder: Path, ours: Any) -> str | None:
     except RegardError:
         raise
     except Exception as problem:  # whatever it raises for what it does not understand
-        raise FolderError(f"transformers cannot run this model ({type(problem).__name__}: {_line(problem)}), so it "
-                          f"could not be compared, and nothing was written") from None  # fmt: skip
+        where = ours.about.get("imported_from") or folder
+        raise FolderError(f"{where}: transformers cannot run this model ({type(problem).__name__}: {_line(problem)}), "
+                          f"so it could not be compared, and nothing was written") from None  # fmt: skip
     return _refuse_apart(apart, "transformers", _tolerance(ours))
 
 

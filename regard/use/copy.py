@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cache import Numbers, keep, recall
 from regard.engine.layout import Layout, this_machine
-from regard.files import hash_file, is_marked, make_own, parse_json, read_regular, refuse_others, remove_own
+from regard.files import MARK, hash_file, is_marked, make_own, parse_json, read_regular, refuse_others, remove_own
 from regard.folder import ABOUT, CONFIG, TOKENIZER, ModelFolder
 from regard.interop.generation import FILE as GENERATION
 from regard.interop.tokenizers import CONFIG as TOKENIZING
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from regard.interop.records import Described
 
 NAME = "ctranslate2"
+LEFT = re.compile(rf"\.{NAME}\.[0-9a-f]{{8}}\.(new|old)")  # while one is made
 WEIGHTS = "model.bin"
 SHORTLIST, THEIR_SHORTLIST = "shortlist.txt", "vmap.txt"
 MOST_SHORTLIST_BYTES = 64 * 2**20
@@ -70,10 +72,13 @@ class Copy:
         """Makes it anew. Raises OSError where nothing can be written, or something lies there that is not ours."""
         if os.path.lexists(self.path):
             self._refuse_others()
+        remove_left_copies(self.path.parent)
         name = f".{NAME}.{secrets.token_hex(4)}"
         new, old = (self.path.with_name(f"{name}.{age}") for age in ("new", "old"))
+        lock = None
         try:
             make_own(new)
+            lock = locked(new / MARK)  # as long as this process lives
             described.save(new)
             if (shortlist := self._shortlist()) is not None:
                 (new / THEIR_SHORTLIST).write_bytes(shortlist)
@@ -89,6 +94,8 @@ class Copy:
             for folder in (new, old):
                 with suppress(OSError):
                     remove_own(folder, (*OURS, ABOUT) if _was_described(folder) else OURS)
+            if lock is not None:
+                os.close(lock)
         self._hashes = self._hash_files()
         if not self.check(described, facts):
             raise OSError(errno.EIO, "what was written is not what is there", str(self.path))
@@ -151,6 +158,32 @@ class Copy:
             if lines[0].startswith("\t") and lines[0].strip() and all("\t" in line for line in lines):
                 return content
         return None
+
+
+def remove_left_copies(folder: Path) -> None:
+    """Removes copies that were being made when a process was killed; one that is being made is locked."""
+    for path in folder.iterdir():
+        with suppress(OSError):
+            if LEFT.fullmatch(path.name) and is_marked(path) and (lock := locked(path / MARK)) is not None:
+                try:
+                    remove_own(path, (*OURS, ABOUT) if _was_described(path) else OURS)
+                finally:
+                    os.close(lock)
+
+
+def locked(path: Path) -> int | None:
+    """A handle on a file that is locked through it; None where another process holds it, or nothing can be locked."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def _was_described(folder: Path) -> bool:

@@ -10,7 +10,7 @@ import pytest
 import regard
 from regard.cache import PLACE, keep, recall
 from regard.files import hash_file
-from regard.use.copy import NAME, Copy
+from regard.use.copy import NAME, Copy, locked
 
 SENTENCE = "The dog sees the cat."
 
@@ -226,3 +226,19 @@ def _nothing():
     from contextlib import nullcontext
 
     return nullcontext()
+
+
+def test_copies_that_a_killed_process_left_are_removed_and_those_being_made_are_not(trial, tmp_path):
+    left, making, mine, link = (trial / f".{NAME}.{number}0000000.new" for number in "abcd")
+    for path in (left, making, mine):
+        path.mkdir()
+        (path / ".regard").touch()
+        (path / "model.bin").write_bytes(b"half")
+    (mine / "notes.txt").write_text("mine")
+    link.symlink_to(tmp_path / "home")
+    shutil.rmtree(trial / NAME)
+    lock = locked(making / ".regard")
+    assert regard.load(trial).engine == "ctranslate2"
+    os.close(lock)
+    assert not left.exists() and (making / "model.bin").exists() and link.is_symlink()
+    assert (mine / "notes.txt").read_text() == "mine"
