@@ -102,6 +102,7 @@ def ask(folder: Path, to: Path | None = None) -> None:
         case "encode":
             opened.encode(["The dog sleeps.", "A cat."])
     if to is not None:
+        shutil.rmtree(to, ignore_errors=True)  # of an earlier try
         bring_in(str(folder), to)
 
 

@@ -60,6 +60,7 @@ def test_crafted_folders_are_refused_or_survived_and_nothing_outside_is_touched(
     home.mkdir()
     (home / "mine").write_text("mine")
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
     most = run_apart(use(family, copied(intact, tmp_path / "m"), "model"))[2] + CRAFTED_KB
     chance = random.Random(f"{task} {kind.__name__}")
     for _ in range(3):

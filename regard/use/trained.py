@@ -224,9 +224,13 @@ def read_for(folder: ModelFolder, listed: dict[str, Stored], shapes: Shapes) -> 
     from regard.interop.weights import read_arrays
 
     there, room = sum(stored.count for stored in listed.values()), sum(map(prod, shapes.values()))
-    if there > MOST_SURPLUS + MOST_TIMES * room:
-        raise FolderError(f"{folder.path} has {there} weights, and config.json asks for {room}; "
-                          f"they are not of the same model")  # fmt: skip
+    for found, wanted, surplus, what in (
+        (there, room, MOST_SURPLUS, "weights"),
+        (len(listed), len(shapes), 100, "tables"),
+    ):
+        if found > surplus + MOST_TIMES * wanted:
+            raise FolderError(f"{folder.path} has {found} {what}, and config.json asks for {wanted}; "
+                              f"they are not of the same model")  # fmt: skip
     return read_arrays(listed)
 
 

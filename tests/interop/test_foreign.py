@@ -219,3 +219,11 @@ def test_a_vocabulary_larger_than_the_table_is_refused_before_it_is_built(name, 
     (tmp_path / name).write_text(" " * 8 * 2**20)
     with pytest.raises(FolderError, match="such a file has at most"):
         regard.load(tmp_path)
+
+
+def test_far_more_tables_than_a_model_has_are_refused_before_they_are_read(tmp_path, pairs):
+    save(MODELS["bert"](), tmp_path, pairs)
+    path = tmp_path / "model.safetensors"
+    save_file(load_file(path) | {f"x{number}": torch.zeros(0) for number in range(1000)}, path)
+    with pytest.raises(FolderError, match=r"has 10\d\d tables, and config\.json asks for \d+"):
+        regard.load(tmp_path)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import regard
 from regard.data.tokens import EncodedPairs, TokenLists
 from regard.engine.lexicon import learn_lexicon
+from regard.errors import FolderError
 from regard.interop.ctranslate2 import _bring_forward
 from regard.look.align import Agreement, align_words, read_pharaoh, symmetrise, to_pharaoh, words_of
 from regard.look.chances import FILE, Chances
@@ -179,3 +181,21 @@ def test_given_translations_are_aligned_and_scored_against_gold(translator, pair
         translator.evaluate(tmp_path / "a.en", tmp_path / "a.fr", gold=tmp_path / "gold")
     with pytest.raises(regard.ConfigError, match="give gold links"):
         translator.evaluate(tmp_path / "a.en", tmp_path / "a.fr", reverse=translator)
+
+
+@pytest.mark.parametrize(
+    "odd", [{"sources": np.zeros((1, 2), np.int32)}, {"targets": np.array([-1], np.int32)},
+            {"chances": np.array([1], np.int32)}, {"back": np.zeros(2, np.float32)}, {"jumps": np.zeros(3)}],
+    ids=lambda one: next(iter(one)),
+)  # fmt: skip
+def test_a_lexicon_of_odd_columns_is_refused(odd):
+    from safetensors.numpy import save
+
+    from regard.look.order import WIDEST
+
+    ids, table = np.zeros(1, np.int32), np.ones(1, np.float32)
+    right = {"sources": ids, "targets": ids, "chances": table, "back": table,
+             "jumps": np.ones((2, 2 * WIDEST + 1), np.float32)}  # fmt: skip
+    Chances.read(save(right))
+    with pytest.raises(FolderError, match="not a lexicon we can read"):
+        Chances.read(save(right | odd))
