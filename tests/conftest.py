@@ -68,8 +68,10 @@ def _quick_work():
     """
     ask = claims._ask
 
-    def ask_here(folder, tensors):
-        return compare.main(folder.resolve(), tensors) if "transformers" in sys.modules else ask(folder, tensors)
+    def ask_here(folder, tensors, is_over):
+        return (
+            compare.main(folder.resolve(), tensors) if "transformers" in sys.modules else ask(folder, tensors, is_over)
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.engine.ctranslate2.TRIAL_ROWS", 4)

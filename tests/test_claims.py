@@ -7,13 +7,16 @@ import sys
 from importlib.metadata import PackageNotFoundError
 
 import pytest
+import torch
 from conftest import family_settings
+from safetensors.torch import save
 
 import regard
 import regard.config
+import regard.run
 from regard.cli.report import describe
 from regard.interop import own
-from regard.run import claims
+from regard.run import claims, compare
 from regard.tasks import TASKS
 from regard.tasks.card import describe_comparison
 
@@ -76,7 +79,9 @@ def test_one_comparison_serves_all_sizes_but_no_other_setting(filler_folder, wri
         return told.model_copy(update={"model": told.model.model_copy(update=settings)})
 
     assert claims.recall_claim(other(width=64, layers=3), tokenizer) == known
-    for settings in ({"activation": "relu"}, {"is_tied": False}, {"norm": "pre"}, {"epsilon": 1e-6}, {"key_heads": 2}):
+    odd = {"width": told.model.heads * 3}  # of each head
+    for settings in ({"activation": "relu"}, {"is_tied": False}, {"norm": "pre"}, {"epsilon": 1e-6}, {"key_heads": 2},
+                     {"key_heads": 1}, {"value_width": 5}, odd):  # fmt: skip
         assert claims.recall_claim(other(**settings), tokenizer) is None, settings
     assert claims.recall_claim(told, regard.load(writer_folder).tokenizer) is None
 
@@ -91,6 +96,25 @@ def test_without_transformers_the_model_says_that_it_was_not_compared(family_fil
     assert about["transformers"] == {"not_compared": "transformers is not installed"}
     assert describe_comparison(about) == "not yet: transformers is not installed"
     assert read(tmp_path / "model", "config.json")["model_type"] == "bert"
+
+
+def test_a_comparison_that_is_interrupted_ends_at_once_and_says_so(filler_folder, monkeypatch):
+    monkeypatch.delitem(sys.modules, "transformers", raising=False)  # else it is compared in this process
+    opened = regard.load(filler_folder)
+    told = regard.config.resolve(read(filler_folder, "regard.json")["settings"])
+    asked = iter([False, False, True])
+    found = claims.compare_claim(filler_folder, told, opened.model, opened.tokenizer, lambda: next(asked))
+    assert found.problem is None and "interrupted" in found.about["not_compared"]
+
+
+@pytest.mark.parametrize("problem", [MemoryError("no more"), OSError("disk"), RuntimeError("cannot allocate memory")])
+def test_what_fails_on_this_machine_is_no_difference(problem, filler_folder, monkeypatch):
+    def fail(*args, **options):
+        raise problem
+
+    monkeypatch.setattr(regard.run, "load", fail)
+    found = compare.main(filler_folder, save({"rows": torch.zeros(1)}))
+    assert str(problem) in found["not_compared"]
 
 
 def test_nothing_of_transformers_stays_imported(pairs, tmp_path):

@@ -151,6 +151,7 @@ def write(
 ) -> None:
     """Go on with a text, shown as it is written."""
     from regard.generate.settings import Sampling
+    from regard.text.stories import read_stdin
 
     Sampling(temperature, top_k, top_p)  # what cannot be is told before the model is opened
     if temperature == 0 and (top_k or top_p):
@@ -158,7 +159,7 @@ def write(
     writer = _open(model, "write", engine, precision)
     if prompt == "-":
         hint_at_typing("Type what the text begins with; Ctrl-D ends it.")
-        prompt = sys.stdin.read()
+        prompt = read_stdin("a prompt")
     how = {"tokens": tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p, "stop": stop}
     if as_json:
         for text in writer.samples(prompt, count=samples, seed=seed, **how):

@@ -9,7 +9,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -66,8 +68,10 @@ def recall_claim(config: RunConfig, tokenizer: Any) -> Claim | None:
     return Claim({"version": installed, "largest_difference": known[0] * UNIT, "of": "another model of these settings"})
 
 
-def compare_claim(folder: Path, config: RunConfig, model: Any, tokenizer: Any) -> Claim:
-    """Compares the network that was trained with what `transformers` makes of its folder."""
+def compare_claim(
+    folder: Path, config: RunConfig, model: Any, tokenizer: Any, is_over: Callable[[], bool] = lambda: False
+) -> Claim:
+    """Compares the network that was trained with what `transformers` makes of its folder, unless it is over first."""
     import torch
     from safetensors.torch import save
 
@@ -76,7 +80,7 @@ def compare_claim(folder: Path, config: RunConfig, model: Any, tokenizer: Any) -
     rows = draw_rows(model, tokenizer)
     with torch.inference_mode():
         logits = run_rows(model, config.task, rows)
-    found = _ask(folder, save({"rows": rows, "logits": logits.float().contiguous()}))
+    found = _ask(folder, save({"rows": rows, "logits": logits.float().contiguous()}), is_over)
     if "difference" not in found:
         return Claim({"version": installed} | found, found.get("differs"))
     apart = float(found["difference"])
@@ -87,18 +91,30 @@ def compare_claim(folder: Path, config: RunConfig, model: Any, tokenizer: Any) -
     return Claim({"version": installed, "largest_difference": apart})
 
 
-def _ask(folder: Path, tensors: bytes) -> dict[str, Any]:
+def _ask(folder: Path, tensors: bytes, is_over: Callable[[], bool]) -> dict[str, Any]:
     """What another process finds: a difference, or what differs or went wrong, in words."""
     here = str(Path(__file__).resolve().parents[2])  # the same regard as this one, wherever it was found
     paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
     alone = {"PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     command = [sys.executable, "-P", "-m", "regard.run.compare", str(folder.resolve())]
     try:
-        done = subprocess.run(command, input=tensors, capture_output=True, timeout=SECONDS, check=False,
-                              env=os.environ | alone, start_new_session=True)  # fmt: skip
-        found = json.loads(done.stdout.decode().strip().splitlines()[-1])
-        return dict(found)
-    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as answer:
+            given.write(tensors)
+            given.seek(0)
+            child = subprocess.Popen(command, stdin=given, stdout=answer, stderr=subprocess.DEVNULL,
+                                     env=os.environ | alone, start_new_session=True)  # fmt: skip
+            try:
+                end = time.monotonic() + SECONDS
+                while child.poll() is None and time.monotonic() < end:
+                    if is_over():
+                        return {"not_compared": "the comparison with transformers was interrupted"}
+                    time.sleep(0.05)
+            finally:
+                child.kill()
+                child.wait()
+            answer.seek(0)
+            return dict(json.loads(answer.read().decode().strip().splitlines()[-1]))
+    except (OSError, ValueError, IndexError):
         return {"not_compared": "the comparison with transformers did not come to an end"}
 
 
@@ -110,7 +126,8 @@ def _installed() -> str | None:
 
 
 def _key(config: RunConfig, tokenizer: Any, installed: str) -> tuple[str, ...]:
-    """All that decides whether a model is the same there, apart from its sizes, the words it knows and its weights."""
+    """All that decides whether a model is the same there: its settings, how its sizes go together (not how large they
+    are), and what its tokenizer does."""
     kind = json.dumps([_settings(config.model), _kind_of(tokenizer)], sort_keys=True)
     return "transformers", installed, __version__, config.task, kind
 
@@ -118,6 +135,13 @@ def _key(config: RunConfig, tokenizer: Any, installed: str) -> tuple[str, ...]:
 def _settings(model: ModelConfig) -> dict[str, Any]:
     told = model.model_dump(exclude=SIZES | {"encoder"})
     told |= {name: told[name] is not None for name in OPTIONAL_SIZES}
+    head, keys = model.width // model.heads, model.key_heads or model.heads
+    told |= {
+        "is_head_odd": head % 2 == 1,
+        "key_heads": [keys == 1, keys == model.heads],
+        "value_width": model.value_width in (None, head),
+        "decoder_layers": model.decoder_layers in (None, model.layers),
+    }
     return told | {"encoder": _settings(model.encoder) if model.encoder else None}
 
 

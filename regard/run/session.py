@@ -242,9 +242,18 @@ class Session:
         extras, weights, claim = self._extras(), self.judge.state_dict(), recall_claim(self.config, self.tokenizer)
         contents = self._write_model(weights, step, scores, extras, claim)
         if claim is None and is_claimed(contents):
-            claim = compare_claim(self.folder, self.config, self.judge.cpu().eval(), self.tokenizer)
+            judge = self.judge.cpu().eval()
+            claim = compare_claim(self.folder, self.config, judge, self.tokenizer, self._is_asked)
             self._write_model(weights, step, scores, extras, claim)
         return claim.problem if claim else None
+
+    def _is_asked(self) -> bool:
+        """Whether somebody asked to stop."""
+        try:
+            self.check()
+        except Stopped:
+            return True
+        return False
 
     def _extras(self) -> Extras:
         tensors, _ = open_tensors(self.store.folder.parent / TOKENS)

@@ -7,8 +7,15 @@ from regard.tasks.lineage import name_bases, plain
 
 
 def describe_shape(model: dict[str, Any], names: tuple[str, ...]) -> str:
-    """The shape of a network in a few words: its kind, and the settings of these names."""
-    return f"{model['kind']}: " + ", ".join(f"{name.replace('_', ' ')} {model[name]}" for name in names)
+    """The shape of a network in a few words: its kind, and the settings of these names; of a pair, both sides."""
+
+    def side(settings: dict[str, Any]) -> str:
+        more = ("decoder_layers",) if settings.get("decoder_layers") else ()
+        return ", ".join(f"{name.replace('_', ' ')} {settings[name]}" for name in (*names, *more))
+
+    if encoder := model.get("encoder"):
+        return f"{model['kind']}: encoder with {side(encoder)}; decoder with {side(model)}"
+    return f"{model['kind']}: {side(model)}"
 
 
 def count_in_words(parameters: int) -> str:

@@ -54,6 +54,10 @@ class SentencePieces:
         """The ids of each source text, closed by the end unless they are parts."""
         return self._encode(self._source, texts, is_part)
 
+    def may_lack(self, ids: Sequence[int]) -> bool:
+        """Whether part of their text may be unknown."""
+        return self.has_unknown(ids)
+
     def has_unknown(self, ids: Sequence[int]) -> bool:
         """Whether one of them is the unknown."""
         return self.unknown_id in ids

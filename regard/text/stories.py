@@ -73,17 +73,21 @@ def _each_story(paths: Iterable[Path]) -> Iterator[Story]:
 
 def read_sentences(path: Path | None) -> list[str]:
     """The sentences of a story: one a line or several, with numbers or without; questions with answers are left out."""
-    lines = _stdin().split("\n") if path is None else list(read_lines(path))
+    lines = read_stdin("a story").split("\n") if path is None else list(read_lines(path))
     plain = [line for line in lines if line.strip() and "\t" not in line]
     numbered = [NUMBERED.fullmatch(line) for line in plain]
     texts = [found[2] for found in numbered if found] if all(numbered) else plain
     return [sentence for text in texts for sentence in split_sentences(text)]
 
 
-def _stdin() -> str:
-    text = sys.stdin.read(LONGEST_LINE + 1)
+def read_stdin(what: str) -> str:
+    """All of standard input, which is one text; what is too long or no text is refused."""
+    try:
+        text = sys.stdin.read(LONGEST_LINE + 1)
+    except UnicodeDecodeError as problem:
+        raise CorpusError(f"standard input is not UTF-8 ({problem.reason}); convert it first") from None
     if len(text) > LONGEST_LINE:
-        raise CorpusError(f"standard input has more than {LONGEST_LINE} characters; a story is shorter")
+        raise CorpusError(f"standard input has more than {LONGEST_LINE} characters; {what} is shorter")
     return text
 
 

@@ -143,6 +143,10 @@ class Tokenizer:
         parts[reached] = text[reached:].strip()
         return [part for part in parts.values() if part]
 
+    def may_lack(self, ids: Sequence[int]) -> bool:
+        """Whether part of their text may be unknown: it is among them, or there is none and such parts are dropped."""
+        return self._unknown_or_none is None or self.has_unknown(ids)
+
     def has_unknown(self, ids: Sequence[int]) -> bool:
         """Whether one of them is the unknown; not every vocabulary has one."""
         return self._unknown_or_none in ids

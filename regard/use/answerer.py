@@ -12,7 +12,7 @@ from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.text.stories import Story, read_stories, split_sentences
 from regard.text.tokenizer import Tokenizer
-from regard.use.given import a_text, several_texts
+from regard.use.given import a_text, given_texts, several_texts
 from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_fast
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Answerer(Trained):
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
         """Share of questions answered right; and of those with known support, how often the hops looked there most."""
-        stories = read_stories([Path(file) for file in files])
+        stories = read_stories(given_texts(files).paths)
         answers = self.answer_all(stories)
         right = [answer.text == said_answer(story) for answer, story in zip(answers, stories, strict=True)]
         report: dict[str, float | str | int] = {"accuracy": sum(right) / len(right), "questions": len(right)}

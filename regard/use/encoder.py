@@ -99,7 +99,7 @@ class Encoder(Trained):
         long = sum(len(ids) > self.longest for ids in encoded)
         notes = [f"{long} of {len(texts)} texts have more than {self.longest} tokens; their beginnings count"]
         pairs = zip(texts, encoded, strict=True)
-        unknown = unknown_parts(self.tokenizer, [text for text, ids in pairs if self.tokenizer.has_unknown(ids)])
+        unknown = unknown_parts(self.tokenizer, [text for text, ids in pairs if self.tokenizer.may_lack(ids)])
         return (notes if long else []) + ([name_unknown(unknown)] if unknown else [])
 
     def _pool(self, hidden: Tensor, is_real: Tensor) -> Tensor:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError, FolderError
 from regard.folder import ModelFolder
-from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
-from regard.use.given import a_text, name_unknown, unknown_parts
+from regard.use.given import a_text, given_texts, name_unknown, unknown_parts
 from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one, refuse_fast
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class Filler(Trained):
 
         settings = self.about["settings"]
         share, whole_words = settings["train"]["hidden"], settings["train"]["whole_words"]
-        lines = read_texts(TextFiles.of(list(files)))
+        lines = read_texts(given_texts(files))
         texts = encode_texts(lines, self.tokenizer, self.model.config.max_positions)
         batches = hidden_batches(texts, self.tokenizer, make_hiding(self.tokenizer, share, whole_words))
         accuracy, loss, count = guess_hidden(self.model, batches, lambda: None)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from regard.errors import ConfigError
+from regard.text.running import TextFiles
 
 SHOWN = 10  # unknown parts that are named
 
@@ -23,6 +26,14 @@ def several_texts(values: object, what: str = "texts") -> list[str]:
     if isinstance(values, str | bytes | bytearray) or not isinstance(values, Iterable):
         raise ConfigError(f"{values!r:.60} is not a list of {what}; put it into one: [...]")
     return [a_text(value, f"one of several {what}") for value in values]
+
+
+def given_texts(files: Iterable[str | Path]) -> TextFiles:
+    """Files of text, and every one in folders and below them; what is left out there is named in a warning."""
+    found = TextFiles.of(list(files))
+    for path, reason in found.skipped:
+        warnings.warn(f"{path} is left out: {reason}", RuntimeWarning, stacklevel=3)
+    return found
 
 
 def unknown_parts(tokenizer: Any, texts: Iterable[str]) -> list[str]:

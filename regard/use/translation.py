@@ -43,7 +43,7 @@ def notes_on(tokenizer: Any, lines: list[str], parts: list[int], sources: list[l
     """Of each line, what of it was not known; parts: how many it has, sources: their ids."""
     notes, row = list[list[str]](), 0
     for line, count in zip(lines, parts, strict=True):
-        is_odd = not count or any(tokenizer.has_unknown(ids) for ids in sources[row : row + count])
+        is_odd = not count or any(tokenizer.may_lack(ids) for ids in sources[row : row + count])
         unknown = tokenizer.unknown(line.strip()) if is_odd else []
         notes.append([name_unknown(list(dict.fromkeys(unknown)))] if unknown else [])
         row += count

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.generate.settings import Sampling
-from regard.text.running import TextFiles, read_documents, split_lines
+from regard.text.running import read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.use.described import describe_writer
-from regard.use.given import a_text, name_unknown, several_texts, unknown_parts
+from regard.use.given import a_text, given_texts, name_unknown, several_texts, unknown_parts
 from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Writer(Trained):
         """
         from regard.engine.score import stream_loss
 
-        texts = read_documents(TextFiles.of(list(files)))
+        texts = read_documents(given_texts(files))
         window = self.model.config.max_positions
         stride = stride or max(1, window // 2)
         if not 1 <= stride <= window:

@@ -1,7 +1,10 @@
 """Translators made of two BERTs: opened, put together, trained, resumed, and opened again in `transformers`."""
 
+import re
+
 import pytest
 import torch
+from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 transformers = pytest.importorskip("transformers")
@@ -138,6 +141,13 @@ def test_two_plain_berts_become_a_translator_that_does_all_that_others_do(berts,
     assert bases == [str(berts[0]), str(berts[1])]
     info = CliRunner().invoke(app, ["info", str(tmp_path / "m")])
     assert info.exit_code == 0 and "translate" in info.output
+    both = r"encoder with layers 2, width 32, .*; decoder with layers 2, width 16, "
+    card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
+    assert re.search(both, info.output) and re.search(both, card) and re.search(both, " ".join(done.output.split()))
+    tensors = load_file(tmp_path / "m" / "model.safetensors")
+    counted = sum(tensor.numel() for name, tensor in tensors.items() if "pooler" not in name)  # which only they want
+    assert ours.about["parameters"] == counted == sum(parameter.numel() for parameter in ours.model.parameters())
+    assert all(f"{counted / 1e6:.2f} M" in page for page in (info.output, card, done.output))
     out = CliRunner().invoke(app, ["export", str(tmp_path / "m"), "--as", "huggingface", "--to", str(tmp_path / "out")])
     assert out.exit_code == 0, out.output
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import regard
 from regard.cli.commands import app
 from regard.text.tokenizer import Tokenizer
+from regard.use.translation import notes_on
 
 STORY, QUESTION = ["Brian is a frog.", "Brian is yellow."], "What color is Brian?"
 OTHER_THAN_TEXT = [b"a text", None, 3, 2.5, ["a", ["b"]], [["a text"]], {"a": 1}.values(), object()]
@@ -136,3 +137,33 @@ def test_what_a_vocabulary_leaves_out_is_found():
     tokenizer = Tokenizer(pieces)
     assert tokenizer.unknown("ab c a") == ["c"] and tokenizer.unknown("ab ba") == []
     assert tokenizer.unknown("漢b字") and tokenizer.unknown("") == []
+
+
+def test_what_a_vocabulary_without_an_unknown_piece_drops_is_noted(encoder_folder):
+    pieces = Pieces(models.BPE({"a": 0, "b": 1, "</s>": 2, "<pad>": 3}, []))
+    pieces.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer = Tokenizer(pieces)
+    ids = tokenizer.encode_all(["a 漢 b", "ab"])
+    assert notes_on(tokenizer, ["a 漢 b", "ab"], [1, 1], ids) == [
+        ["never seen in training, and read as unknown: 漢"], []
+    ]  # fmt: skip
+    encoder = regard.load(encoder_folder)
+    encoder.__dict__["tokenizer"] = tokenizer
+    assert "漢" in encoder._notes(["a 漢 b"], ids[:1])[0] and encoder._notes(["ab"], ids[1:]) == []
+
+
+def test_files_that_an_evaluation_leaves_out_of_a_folder_are_named(letters, filler_folder, answerer_folder, tmp_path):
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\0\0\1\2" * 100)
+    for model, text in (
+        (letters, "The dog sees the cat.\n" * 9), (filler_folder, "The dog sees the cat.\n" * 9),
+        (answerer_folder, "1 Brian is a frog.\n2 What is Brian?\tfrog\t1\n"),
+    ):  # fmt: skip
+        (tmp_path / "text.txt").write_text(text)
+        run = CliRunner().invoke(app, ["evaluate", str(model), str(tmp_path)])
+        assert run.exit_code == 0 and f"Note: {tmp_path / 'picture.png'} is left out: binary" in run.stderr, run.output
+
+
+def test_a_prompt_without_end_or_not_in_utf8_is_refused_in_one_line(letters):
+    for given, why in ((b"a" * (2**20 + 1), "more than 1048576 characters"), (b"\xff\xfe", "not UTF-8")):
+        run = CliRunner().invoke(app, ["write", str(letters), "-"], input=given)
+        assert run.exit_code == 1 and run.stderr.startswith("Error: standard input") and why in run.stderr
