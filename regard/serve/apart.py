@@ -86,7 +86,6 @@ class Apart:
 def _answer_all(connection: Connection, folder: Path, about: dict[str, Any], most_weights: int) -> None:
     """What the process does, until nobody asks for a while or the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which answers first
-    step_back(PATIENCE)
     opened: Any = None
 
     def check() -> None:
@@ -98,7 +97,9 @@ def _answer_all(connection: Connection, folder: Path, about: dict[str, Any], mos
             if (request := connection.recv_bytes()) == CANCEL:
                 continue  # of what was answered meanwhile
             with cancelled_by(check):
-                opened = opened or _open(folder, about)
+                if opened is None:
+                    opened = _open(folder, about)
+                    step_back(PATIENCE)  # only now: on a busy machine, loading torch would take a minute
                 text, options = json.loads(request)
                 status, told = 200, _look(opened, text, options, most_weights)
         except EOFError:
