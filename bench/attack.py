@@ -37,6 +37,7 @@ def attack(given: Any, model: Path, client: Client, tasks: list[Any]) -> dict[st
         quiet, _ = canary(server, connection, given.seconds, expected)
         memory = server.memory_mb()
         with attackers(client, server.port, tasks):
+            connection.close()  # the server may have done so, while the attackers were started
             loaded, wrong = canary(server, connection, given.seconds, expected)
             during = server.memory_mb()
         time.sleep(RESTED)
