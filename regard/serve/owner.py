@@ -152,9 +152,13 @@ class Owner:
     def _is_full(self, items: int, tokens: int, cost: int) -> bool:
         """Whether there is no room for more, or it would hardly be answered in time; quick work has room of its own."""
         if is_quick(items, tokens):
-            return self._tokens + tokens > self._limits.queued_tokens * (1 + SPARE)
+            most = self._limits.queued_tokens
+            return self._tokens + tokens > most * (1 + SPARE) and self._waiting_quick() + tokens > most * SPARE
         room = self._limits.queued_tokens if self._pace else min(self._limits.queued_tokens, UNTRIED)
         return self._tokens + tokens > room or self._seconds(tokens * cost) > PATIENCE * self._limits.seconds
+
+    def _waiting_quick(self) -> int:
+        return sum(work.waiting_tokens for work in self._quick)
 
     def _seconds(self, more: int) -> float:
         """How long all that waits will take, and so much more."""

@@ -12,7 +12,8 @@ from regard.serve.limits import Limits, RequestError
 from regard.serve.owner import REST, Owner
 
 
-def test_documents_that_fill_the_queue_do_not_keep_a_sentence_out():
+@pytest.mark.parametrize("size", [100, 300], ids=["as large as the queue", "three times as large"])
+def test_documents_that_fill_the_queue_do_not_keep_a_sentence_out(size):
     may_go_on = threading.Event()
 
     def run(items, options, by_quick, is_wanted):
@@ -21,7 +22,7 @@ def test_documents_that_fill_the_queue_do_not_keep_a_sentence_out():
 
     async def ask() -> None:
         owner = Owner("x", run, 2, Limits(queued_tokens=1000), batches=True)
-        document = asyncio.ensure_future(owner.ask(list(range(10)), [100] * 10, "a"))
+        document = asyncio.ensure_future(owner.ask(list(range(10)), [size] * 10, "a"))
         await asyncio.sleep(0.05)
         with pytest.raises(RequestError, match="waiting already"):
             await owner.ask(list(range(5)), [10] * 5, "a")
