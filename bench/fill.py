@@ -16,6 +16,7 @@ from transformers import BertConfig, BertForMaskedLM
 
 from regard.config import choose_rate, merge, resolve
 from regard.device import settled
+from regard.engine.network import fill, shapes_of
 from regard.engine.score import guess_hidden
 from regard.interop import bert
 from regard.machine import count_cores
@@ -23,7 +24,6 @@ from regard.model.size import count_parameters
 from regard.tasks.fill import FILL
 from regard.trainer.loop import Trainer
 from regard.trainer.optim import learning_rate, make_optimizer, set_rate
-from regard.use.trained import fill, shapes_of
 
 WINDOW = 20
 ROUNDS = 10  # times the held-out lines are scored, with other tokens hidden

@@ -214,8 +214,8 @@ def folders(folder, writer_folder, filler_folder, answerer_folder, tmp_path_fact
 @pytest.fixture(scope="session")
 def server(folders):
     """All of them behind a real server, in a process of its own."""
-    from server import Running
+    from server import EngineOptions
 
-    running = Running(folders)
+    running = EngineOptions(folders)
     yield running
     running.stop()

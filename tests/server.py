@@ -21,7 +21,7 @@ main()
 """
 
 
-class Running:
+class EngineOptions:
     """A server that runs, and how to ask it."""
 
     def __init__(self, folders, *words, limits=None, files=None):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from regard.config import RunConfig, Settings
+from regard.engine.options import EngineOptions
 from regard.errors import ConfigError, FolderError, RegardError, RunError
 from regard.folder import ABOUT, TRIES, ModelFolder
 from regard.interop.foreign import take_part
@@ -25,7 +26,6 @@ from regard.tasks.task import Check, Task
 from regard.trainer.stop import Stopped, Stopper
 from regard.use.decoder import Decoder
 from regard.use.encoder import Encoder
-from regard.use.trained import Running
 
 if TYPE_CHECKING:
     from regard.run.plan import Plan
@@ -46,7 +46,7 @@ def load(
     part: to open a plain BERT as an encoder (BertModel's numbers), generation-encoder (BertGenerationEncoder's, without
     token types) or decoder (BertGenerationDecoder); what had no place and what is fresh is in `dropped`, `new`.
     """
-    running = Running(engine, precision)
+    running = EngineOptions(engine, precision)
     for left in reversed(range(TRIES)):
         opened = ModelFolder(Path(folder))
         try:
@@ -59,7 +59,7 @@ def load(
     raise AssertionError("the last try returns or raises")
 
 
-def _open(folder: ModelFolder, running: Running, part: str | None) -> Any:
+def _open(folder: ModelFolder, running: EngineOptions, part: str | None) -> Any:
     if part:
         folder.about = take_part(folder.about, folder.config, part)
     task = str(folder.about.get("task"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig, Settings, choose_rate, merge
+from regard.engine.options import EngineOptions
 from regard.errors import ConfigError
 from regard.files import hash_file
 from regard.folder import ModelFolder
@@ -14,7 +15,6 @@ from regard.tasks.lineage import describe_base
 from regard.tasks.task import Task
 from regard.text.tokenizer import Tokenizer
 from regard.use.pair import put_together
-from regard.use.trained import Running
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,7 +56,7 @@ class Beginning:
             raise ConfigError(
                 f"{start} is a model to {folder.about['task']}; a model to {family.name} cannot go on from it"
             )
-        opened: Any = family.open(folder, Running("torch"))
+        opened: Any = family.open(folder, EngineOptions("torch"))
         hashes = [hash_file(path) for path in folder.weights()]
         bases = [describe_base(folder, str(start), hashes)]
         return cls(start.name, opened.model.config, opened.tokenizer, opened.model.state_dict(), hashes, bases)

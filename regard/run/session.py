@@ -15,6 +15,7 @@ from torch import Tensor
 
 from regard import __version__
 from regard.data.store import open_tensors
+from regard.engine.options import EngineOptions
 from regard.errors import RunError
 from regard.folder import Content, ModelFolder, write_model
 from regard.model.size import count_parameters
@@ -32,7 +33,6 @@ from regard.trainer.distributed import is_parted
 from regard.trainer.loop import MOST_SKIPPED, Progress, Scored, average, is_milestone
 from regard.trainer.state import Standing, StateStore, restore_weights
 from regard.trainer.stop import Stopped
-from regard.use.trained import Running
 
 SAVE_SECONDS = 60  # at most this much work is lost to a crash
 LOG_STEPS = 10  # steps per line of metrics.jsonl
@@ -263,7 +263,7 @@ class Session:
         """Whoever opens a model makes the fast engine's copy if it is missing; if it cannot be, that is told then."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            self.task.open(ModelFolder(self.folder), Running())
+            self.task.open(ModelFolder(self.folder), EngineOptions())
 
     def _is_better(self, scores: dict[str, float], best: dict[str, float]) -> bool:
         """By the first score."""

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.config import ModelConfig, RunConfig, Settings
+    from regard.engine.options import EngineOptions
     from regard.folder import Content, ModelFolder
     from regard.text.corpus import LeftOut
     from regard.text.tokenizer import Tokenizer
-    from regard.use.trained import Running
 
 Check = Callable[[], None]  # called often during long work; raises when somebody wants to stop
 
@@ -100,7 +100,7 @@ class Task:
     build: Callable[[ModelConfig, Tokenizer], nn.Module]
     loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
     pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder
-    open: Callable[[ModelFolder, Running], Any]
+    open: Callable[[ModelFolder, EngineOptions], Any]
     # Of the finished model, the encoded text it learned from and the examples held out:
     extras: Callable[[nn.Module, dict[str, Tensor], list[Any], Tokenizer], Extras] = no_extras
     # Of a model in training and the examples held out: what it looks at in a few of them.

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.engine.network import choose_layout, read_network
+from regard.engine.options import EngineOptions, refuse_fast
 from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.text.stories import Story, read_stories, split_sentences
 from regard.text.tokenizer import Tokenizer
 from regard.use.given import a_text, given_texts, several_texts
-from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_fast
+from regard.use.trained import Trained
 
 if TYPE_CHECKING:
     from torch import nn
@@ -52,7 +54,7 @@ class Answerer(Trained):
     """A trained model that answers questions about a story."""
 
     @classmethod
-    def open(cls, folder: ModelFolder, running: Running) -> Answerer:
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Answerer:
         """The answerer in a folder."""
         refuse_fast("answer", running)
         from regard.interop import own

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from regard.engine.network import read_network, read_shape
+from regard.engine.options import EngineOptions, refuse_fast
 from regard.errors import FolderError
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
-from regard.use.trained import Running, Trained, adopt_network, read_network, read_shape, refuse_fast
+from regard.use.trained import Trained, adopt_network
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -17,7 +19,7 @@ class Decoder(Trained):
     """A model that says the next token of a text while it looks at a memory, such as an encoder's hidden states."""
 
     @classmethod
-    def open(cls, folder: ModelFolder, running: Running) -> Decoder:
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Decoder:
         """The decoder in a folder; of a plain BERT, with fresh cross-attention."""
         refuse_fast("decode", running)
 

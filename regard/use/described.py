@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from regard.engine.layout import default_limit
+from regard.engine.network import Layout, choose_layout, list_for, read_for, read_shape, refuse_small_table
 from regard.errors import ConfigError, FolderError
 from regard.text.tokenizer import name_rows
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from regard.interop.generation import Generation
     from regard.interop.records import Described
     from regard.interop.weights import Shapes, Weights
-    from regard.use.trained import Layout
 
 SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
 LONGEST_SOURCE = 2**16  # tokens of a line in any training text
@@ -25,7 +25,6 @@ MOST_WAVES = 2**24  # numbers in a table of positions that is worked out
 def describe_translator(folder: ModelFolder, tokenizer: Any, told: Generation) -> tuple[Described, Numbers]:
     """A translator, and how many positions and rows it has."""
     from regard.interop import ctranslate2, marian, own
-    from regard.use.trained import choose_layout, read_shape, refuse_small_table
 
     if folder.config.get("model_type") == "encoder-decoder":
         raise ConfigError("CTranslate2 has no translator of this shape")
@@ -46,7 +45,6 @@ def describe_translator(folder: ModelFolder, tokenizer: Any, told: Generation) -
 def describe_writer(folder: ModelFolder, tokenizer: Any, told: Generation) -> tuple[Described, Numbers]:
     """A writer, and how far back it sees and how many rows it has."""
     from regard.interop import ctranslate2, gpt2, llama, own
-    from regard.use.trained import choose_layout, read_shape, refuse_small_table
 
     layout = choose_layout(folder, {"gpt2": gpt2, "llama": llama, "regard-write": own})
     config: ModelConfig = read_shape(folder, layout.import_config)
@@ -86,6 +84,4 @@ def alignment_of(about: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
 
 
 def _read(folder: ModelFolder, config: ModelConfig, layout: Layout, shapes: Shapes) -> Weights:
-    from regard.use.trained import list_for, read_for
-
     return layout.import_weights(read_for(folder, list_for(folder, config), shapes), shapes)

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.engine.layout import group
+from regard.engine.network import read_network, read_shape
+from regard.engine.options import EngineOptions, refuse_fast
 from regard.errors import FolderError
 from regard.files import parse_json, read_regular
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 from regard.use.given import a_text, name_unknown, several_texts, unknown_parts
-from regard.use.trained import Running, Trained, adopt_network, read_network, read_shape, refuse_fast
+from regard.use.trained import Trained, adopt_network
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -29,7 +31,7 @@ class Encoder(Trained):
     """A model that makes a vector of a text."""
 
     @classmethod
-    def open(cls, folder: ModelFolder, running: Running) -> Encoder:
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Encoder:
         """The encoder in a folder."""
         refuse_fast("encode", running)
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.engine.network import choose_layout, read_network
+from regard.engine.options import EngineOptions, refuse_fast
 from regard.errors import ConfigError, FolderError
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 from regard.use.given import a_text, given_texts, name_unknown, unknown_parts
-from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one, refuse_fast
+from regard.use.trained import Trained, refuse_below_one
 
 if TYPE_CHECKING:
     from regard.config import ModelConfig
@@ -43,7 +45,7 @@ class Filler(Trained):
     """A trained model that fills gaps."""
 
     @classmethod
-    def open(cls, folder: ModelFolder, running: Running) -> Filler:
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Filler:
         """The filler in a folder."""
         refuse_fast("fill", running)
         from regard.interop import bert, own

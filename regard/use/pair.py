@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
-from regard.errors import ConfigError
-from regard.folder import ModelFolder
-from regard.interop.foreign import PLAIN
-from regard.interop.tokenizers import read_tokenizer
-from regard.text.tokenizer import Tokenizer
-from regard.use.trained import (
+from regard.engine.network import (
     build_empty,
     fill,
-    generation_of,
     list_for,
     read_for,
     read_shape,
@@ -21,6 +15,12 @@ from regard.use.trained import (
     rows_of,
     shapes_of,
 )
+from regard.errors import ConfigError
+from regard.folder import ModelFolder
+from regard.interop.foreign import PLAIN
+from regard.interop.tokenizers import read_tokenizer
+from regard.text.tokenizer import Tokenizer
+from regard.use.trained import generation_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

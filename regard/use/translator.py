@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from regard.engine.layout import default_limit
+from regard.engine.network import choose_layout, read_network
+from regard.engine.options import EngineOptions
 from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.generate.settings import Search
@@ -24,14 +26,7 @@ from regard.use.aligner import Aligner, align_pairs, score_alignment
 from regard.use.described import alignment_of, describe_translator, longest_source
 from regard.use.given import a_text, several_texts
 from regard.use.pair import read_pair
-from regard.use.trained import (
-    Running,
-    Trained,
-    choose_layout,
-    generation_of,
-    read_network,
-    refuse_below_one,
-)
+from regard.use.trained import Trained, generation_of, refuse_below_one
 from regard.use.translation import Translation, join, notes_on, put_in_words
 
 if TYPE_CHECKING:
@@ -57,7 +52,7 @@ class Translator(Trained):
     BEAM = 4
 
     @classmethod
-    def open(cls, folder: ModelFolder, running: Running) -> Translator:
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Translator:
         """The translator in a folder."""
 
         def read(tokenizer: Tokenizer) -> nn.Module:
@@ -78,7 +73,7 @@ class Translator(Trained):
 
         return cls(folder, read, running)
 
-    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
+    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
         super().__init__(folder, read, running)
         self._fast: FastTranslator | None = None
         if copy := self._fast_copy(describe_translator):

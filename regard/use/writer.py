@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.engine.network import choose_layout, read_network
+from regard.engine.options import EngineOptions
 from regard.errors import ConfigError
 from regard.folder import ModelFolder
 from regard.generate.settings import Sampling
@@ -18,7 +20,7 @@ from regard.text.running import read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.use.described import describe_writer
 from regard.use.given import a_text, given_texts, name_unknown, several_texts, unknown_parts
-from regard.use.trained import Running, Trained, choose_layout, read_network, refuse_below_one
+from regard.use.trained import Trained, refuse_below_one
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -47,7 +49,7 @@ class Writer(Trained):
     """A trained model that goes on with a text."""
 
     @classmethod
-    def open(cls, folder: ModelFolder, running: Running) -> Writer:
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Writer:
         """The writer in a folder."""
 
         def read(tokenizer: Tokenizer) -> nn.Module:
@@ -59,7 +61,7 @@ class Writer(Trained):
 
         return cls(folder, read, running)
 
-    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: Running) -> None:
+    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
         super().__init__(folder, read, running)
         self._fast: FastWriter | None = None
         if copy := self._fast_copy(describe_writer):

@@ -11,9 +11,9 @@ transformers = pytest.importorskip("transformers")
 
 import regard  # noqa: E402
 from regard.config import ModelConfig  # noqa: E402
+from regard.engine.network import shapes_of  # noqa: E402
 from regard.interop import bert, gpt2, llama, own  # noqa: E402
 from regard.model.transformer import CausalLM, MaskedLM  # noqa: E402
-from regard.use.trained import shapes_of  # noqa: E402
 
 SHAPE = {"vocab_size": 50, "layers": 2, "width": 32, "heads": 4, "inner": 48, "dropout": 0.0, "max_positions": 24}
 LAYOUTS = {

@@ -9,11 +9,11 @@ from safetensors.torch import save_file
 transformers = pytest.importorskip("transformers")
 
 from regard.engine.native import translate_ids  # noqa: E402
+from regard.engine.network import fill, shapes_of  # noqa: E402
 from regard.generate.runaway import without_runaway  # noqa: E402
 from regard.generate.settings import Search  # noqa: E402
 from regard.interop import marian as hf  # noqa: E402
 from regard.model.transformer import EncoderDecoder  # noqa: E402
-from regard.use.trained import fill, shapes_of  # noqa: E402
 
 CLASSES = {"post": transformers.MarianMTModel, "pre": transformers.PegasusForConditionalGeneration}
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from server import Running
+from server import EngineOptions
 
 import regard
 from regard.look.cancel import cancelled_by
@@ -78,7 +78,7 @@ def test_another_model_in_the_folder_is_refused(folder):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process has loaded is told by Linux only")
 def test_torch_is_not_loaded_where_requests_are_answered(folder):
-    server = Running([folder])
+    server = EngineOptions([folder])
     try:
         answers = []
         look = {"text": TEXT, "why": True}

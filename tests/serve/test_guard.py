@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from server import Running, wait_until
+from server import EngineOptions, wait_until
 
 TEXT = "The old dog sleeps in the garden."
 
@@ -48,7 +48,7 @@ def test_no_text_of_a_request_is_logged(server):
 
 
 def test_a_key_is_wanted_on_every_route_that_computes_or_reads(folders):
-    server = Running(folders[:1], "--api-key", "a long enough key")
+    server = EngineOptions(folders[:1], "--api-key", "a long enough key")
     try:
         ask = {"q": "The dog.", "source": "en", "target": "fr"}
         for path, fields in (("/translate", ask), ("/languages", None), ("/v1/models", None), ("/api/models", None),
@@ -76,7 +76,7 @@ def test_other_machines_need_a_key_and_wrong_folders_are_told(folders, tmp_path)
 
 
 def test_who_listens_everywhere_answers_to_addresses_and_to_its_names_only(folders):
-    server = Running(folders[:1], "--host", "0.0.0.0", "--name", "translate.example", "--api-key", "long enough")
+    server = EngineOptions(folders[:1], "--host", "0.0.0.0", "--name", "translate.example", "--api-key", "long enough")
     try:
         for host in ("192.168.1.5:8000", "[fe80::1]", "translate.example", "Translate.Example:443", "localhost"):
             assert server.ask("/ready", headers={"Host": host})[0] == 200

@@ -5,7 +5,7 @@ import socket
 import time
 
 import pytest
-from server import Running, wait_until
+from server import EngineOptions, wait_until
 
 HEAD = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 CANARY = {"q": "The old dog sleeps.", "source": "en", "target": "fr"}
@@ -14,7 +14,7 @@ CANARY = {"q": "The old dog sleeps.", "source": "en", "target": "fr"}
 @pytest.fixture(scope="module")
 def hasty(folders):
     """A server that does not wait for long."""
-    server = Running(folders[:1], limits={"head_seconds": 1.0, "body_seconds": 1.0, "read_seconds": 1.0})
+    server = EngineOptions(folders[:1], limits={"head_seconds": 1.0, "body_seconds": 1.0, "read_seconds": 1.0})
     yield server
     assert server.stop() == 0
 
@@ -98,7 +98,7 @@ def test_a_request_within_its_time_may_come_in_pieces_after_a_rest(hasty):
 
 
 def test_half_heads_leave_room_for_others_and_do_not_fill_the_log(folders):
-    server = Running(folders[:1], files=400)
+    server = EngineOptions(folders[:1], files=400)
     clients = []
     try:
         for number in range(600):
@@ -115,7 +115,7 @@ def test_half_heads_leave_room_for_others_and_do_not_fill_the_log(folders):
 
 
 def test_who_goes_away_with_requests_behind_one_another_is_not_computed_further(folders):
-    server = Running(folders[1:2])
+    server = EngineOptions(folders[1:2])
     try:
         body = json.dumps({"model": "tales", "prompt": "The", "max_tokens": 2000, "n": 8}).encode()
         ask = b"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body
