@@ -16,7 +16,7 @@ import regard
 from regard.config import ModelConfig, RunConfig, resolve
 from regard.errors import RegardError
 from regard.folder import write_model
-from regard.tasks import TASKS
+from regard.tasks import find_recipe
 from regard.text.vocabulary import (
     learn_bytes,
     learn_characters,
@@ -87,7 +87,9 @@ def draw_one(folder: Path, seed: int) -> tuple[str, str]:
 
 def draw_settings(rng: random.Random, task: str) -> dict[str, Any]:
     """The network of a kind of this task, with some of its settings at random."""
-    kind = rng.choice([one for one, told in TASKS[task].kinds.items() if "model" in told])  # not made of other folders
+    kind = rng.choice(
+        [one for one, told in find_recipe(task).kinds.items() if "model" in told]
+    )  # not made of other folders
     heads = rng.choice([1, 2, 4])
     shape = {
         "width": heads * rng.choice([8, 16, 12]),
@@ -118,7 +120,7 @@ def draw_settings(rng: random.Random, task: str) -> dict[str, Any]:
     }
     others = {name: values for name, values in others.items() if name in ModelConfig.model_fields}
     drawn = {name: rng.choice(others[name]) for name in rng.sample(sorted(others), k=rng.choice([0, 1, 1, 2, 3]))}
-    return {"kind": kind} | TASKS[task].kinds[kind]["model"] | shape | drawn
+    return {"kind": kind} | find_recipe(task).kinds[kind]["model"] | shape | drawn
 
 
 def pack(folder: Path, task: str, config: RunConfig, rng: random.Random) -> None:
@@ -129,7 +131,7 @@ def pack(folder: Path, task: str, config: RunConfig, rng: random.Random) -> None
         "fill": [lambda: learn_masked(TEXT, 330), lambda: learn_wordpieces(TEXT, 200, lowercase=rng.random() < 0.5)],
     }
     tokenizer = rng.choice(makers[task])()
-    family, model = TASKS[task], config.model.model_copy(update={"vocab_size": tokenizer.vocab_size})
+    family, model = find_recipe(task), config.model.model_copy(update={"vocab_size": tokenizer.vocab_size})
     network = family.build(model, tokenizer)
     with torch.no_grad():
         for name, weight in network.named_parameters():

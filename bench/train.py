@@ -141,7 +141,7 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
     if what == "regard":
         crew.load_all()
         with in_reserve(processes - 1, crew.work) as reserve, settled(threads):
-            team = crew.Team(run, config, tokenizer, Standing(), reserve=reserve)
+            team = crew.Team(run, TRANSLATE, config, tokenizer, Standing(), reserve=reserve)
             from regard.trainer.distributed import Word
 
             def update() -> int:

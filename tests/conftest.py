@@ -128,6 +128,7 @@ def write_lines(path: Path, lines) -> Path:
 
 
 # What a family of each kind is trained on for a moment: files, and settings beside SHORT.
+TASKS = ["translate", "write", "fill", "answer"]  # families that can be trained
 FAMILIES = {
     "write": {"text": {"tokenizer": "bpe", "vocab_size": 400}, "model": {"max_positions": 32}},
     "fill": {"text": {"vocab_size": 400}, "model": {"max_positions": 64}},

@@ -17,7 +17,7 @@ import regard.run
 from regard.cli.report import describe
 from regard.interop import own
 from regard.run import claims, compare
-from regard.tasks import TASKS
+from regard.tasks import find_recipe
 from regard.tasks.card import describe_comparison
 
 FOLDERS = ["folder", "writer_folder", "filler_folder"]
@@ -47,7 +47,7 @@ def test_an_answerer_claims_nothing(answerer_folder):
     ("write", {"vocab_size": 7}),  # which does not open there at all
 ])  # fmt: skip
 def test_a_model_that_differs_there_claims_nothing_and_opens_here(task, wrong, tmp_path, family_files, monkeypatch):
-    family = TASKS[task]
+    family = find_recipe(task)
 
     def pack(model, weights, tokenizer):
         """The model's files, with something in config.json that is not so."""
@@ -55,7 +55,7 @@ def test_a_model_that_differs_there_claims_nothing_and_opens_here(task, wrong, t
         return contents | {"config.json": json.dumps(json.loads(contents["config.json"]) | wrong)}
 
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(TASKS, task, dataclasses.replace(family, pack=pack))
+    monkeypatch.setattr(f"regard.tasks.{task}.{task.upper()}", dataclasses.replace(family, pack=pack))
     to = tmp_path / "model"
     finished = regard.train(task, to=to, settings=family_settings(task, 20), **family_files[task])
     about = read(to, "regard.json")

@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from conftest import family_settings
+from conftest import TASKS, family_settings
 from typer.testing import CliRunner
 
 import regard
@@ -14,7 +14,6 @@ from regard.files import hash_file
 from regard.model.size import count_parameters
 from regard.run.exchange import bring_in
 from regard.run.plan import Plan
-from regard.tasks import TASKS
 from regard.tasks.lineage import name_bases
 
 FOLDERS = {"translate": "folder", "write": "writer_folder", "fill": "filler_folder", "answer": "answerer_folder"}

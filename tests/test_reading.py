@@ -6,10 +6,10 @@ import json
 import shutil
 
 import pytest
-from conftest import family_settings, write_lines, write_pairs
+from conftest import TASKS, family_settings, write_lines, write_pairs
 
 import regard
-from regard.tasks import TASKS
+from regard.tasks import find_recipe
 from regard.text.stories import write_stories
 
 
@@ -141,7 +141,7 @@ def test_whatever_changes_the_text_is_refused_by_its_name(task, before, after, n
 def test_every_option_of_every_family_is_among_them(task):
     """Whoever adds an option to what a family reads says here how a resumed run notices it."""
     tried = {name for case in CHANGES[task] for one in case[:2] for name in one}
-    assert tried == set(inspect.signature(TASKS[task].gather).parameters)
+    assert tried == set(inspect.signature(find_recipe(task).gather).parameters)
 
 
 @pytest.mark.parametrize("task", TASKS)

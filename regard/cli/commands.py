@@ -240,7 +240,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Score a model on held-out text: translate BLEU and chrF, write perplexity, fill and answer accuracy."""
-    from regard.run import load
+    from regard.load import load
 
     if reverse and not gold:
         raise ConfigError("--reverse is to align with; give the links to compare with too, by --gold")
@@ -276,8 +276,8 @@ def info(model: Model, as_json: Json = False) -> None:
 
     parameters = folder.about.get("parameters")
     if not isinstance(parameters, int):  # of a folder from elsewhere, or of an earlier version
+        from regard.load import load
         from regard.model.size import count_parameters
-        from regard.run import load
 
         parameters = count_parameters(load(model, engine="torch").model)
     size = sum(path.stat().st_size for path in folder.weights())
@@ -313,8 +313,8 @@ def _open(folder: Path, task: str, engine: str | None = None, precision: str | N
     """The model in a folder, which must be of this task."""
     import warnings
 
-    from regard.run import load
-    from regard.tasks import TASKS
+    from regard.load import load
+    from regard.tasks import find_family
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", RuntimeWarning)
@@ -323,7 +323,11 @@ def _open(folder: Path, task: str, engine: str | None = None, precision: str | N
         say(f"{str(warning.message)[:1].upper()}{str(warning.message)[1:]}")
     if opened.about["task"] != task:
         other = opened.about["task"]
-        remedy = f"use regard {other}" if other in TASKS else "use it from Python, with regard.load"
+        remedy = (
+            f"use regard {other}"
+            if (found := find_family(other)) and found.recipe
+            else "use it from Python, with regard.load"
+        )
         raise ConfigError(f"{folder} is a model to {other}; {remedy}")
     return opened
 

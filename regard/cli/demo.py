@@ -8,7 +8,7 @@ from regard import phrasebook
 from regard.cli.report import describe_answer, watch
 from regard.errors import ConfigError
 from regard.files import make_own, write_whole
-from regard.run import load
+from regard.load import load
 from regard.text.samples import LANGUAGES, Phrase, everyday, induction, standard_library
 from regard.text.score import score_translations
 from regard.text.stories import write_stories

@@ -27,9 +27,9 @@ def look(
 ) -> None:
     """Show what the model looks at."""
     from regard.errors import ConfigError
+    from regard.load import load
     from regard.look.export import refuse_file_of_others
     from regard.look.seen import ENDINGS
-    from regard.run import load
     from regard.text.stories import read_sentences
 
     if to and to.suffix not in ENDINGS:

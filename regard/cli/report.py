@@ -11,7 +11,7 @@ from regard.cli.told import visible
 from regard.run import training
 from regard.run.plan import Plan
 from regard.run.session import Finished
-from regard.tasks import TASKS
+from regard.tasks import find_family
 from regard.tasks.card import count_in_words, describe_comparison, describe_shape
 from regard.tasks.lineage import name_bases
 from regard.text.ailments import counted
@@ -87,7 +87,7 @@ class Report:
         self._plan = plan
         self.step = plan.step
         config = plan.config
-        shape = describe_shape(config.model.model_dump(), TASKS[config.task].shape)
+        shape = describe_shape(config.model.model_dump(), plan.shape)
         self.say(f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}")
         self.say(f"{counted(plan.examples, plan.unit)} to learn from, {plan.held_out} held out")
         end = "until it gets no better" if plan.left is None else f"~{_duration(plan.left)} to finish"
@@ -168,7 +168,7 @@ def describe(about: dict[str, Any], parameters: int, size: int) -> str:
     settings, data, past = about.get("settings", {}), about.get("data", {}), about.get("training")
     languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
     counts = [f"{value} {name.replace('_', ' ')}" for name, value in data.items() if isinstance(value, int)]
-    family, sealed = TASKS.get(about["task"]), about.get("weights_sha256")
+    family, sealed = find_family(str(about["task"])), about.get("weights_sha256")
     rows = {
         "task": ", ".join([about["task"], *([" to ".join(languages)] if languages else [])]),
         "shape": describe_shape(settings["model"], family.shape) if family and "model" in settings else None,

@@ -67,8 +67,9 @@ def _watch(task: str, to: Path, run: dict[str, Any], **files: Any) -> None:
     from regard.cli.check import say_what_hurts
     from regard.cli.report import watch
     from regard.run.arguments import check_request
+    from regard.tasks import find_recipe
 
-    request = check_request(task, run["settings"], files)  # what cannot be is told before anything is read
+    request = check_request(find_recipe(task), run["settings"], files)  # what cannot be is told at once
     text = request.train_files
     is_first = os.environ.get("RANK", "0") == "0"  # of several processes, the first one speaks
     if is_first and (run["fresh"] or not (to / "run").exists()):

@@ -12,61 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from regard.config import RunConfig, Settings
-from regard.engine.options import EngineOptions
-from regard.errors import ConfigError, FolderError, RegardError, RunError
-from regard.folder import ABOUT, TRIES, ModelFolder
-from regard.interop.foreign import take_part
+from regard.errors import ConfigError, RegardError, RunError
+from regard.load import load
 from regard.machine import count_cores
 from regard.run.arguments import check_request
 from regard.run.begin import Begun, begin
-from regard.run.beginning import choose_start
+from regard.run.beginning import Beginning, choose_start
 from regard.run.record import STATE, OwnedRun, clear, read_record, sole_owner, write_record
-from regard.tasks import TASKS
+from regard.tasks import find_recipe
 from regard.tasks.task import Check, Task
 from regard.trainer.stop import Stopped, Stopper
-from regard.use.decoder import Decoder
-from regard.use.encoder import Encoder
 
 if TYPE_CHECKING:
     from regard.run.plan import Plan
     from regard.run.reserve import Reserve
     from regard.run.session import Event, Finished
     from regard.trainer.distributed import Place, World
-
-
-ALONE: dict[str, Any] = {"encode": Encoder, "decode": Decoder}  # parts of a model that nobody trains by themselves
-
-
-def load(
-    folder: str | Path, *, engine: str | None = None, precision: str | None = None, part: str | None = None
-) -> Any:
-    """The trained model in a folder, ours or Hugging Face's: a Translator, Writer, Filler, Answerer or Encoder.
-
-    engine: torch or ctranslate2, precision: float32 or int8; if not said, as fast as the machine can in float32.
-    part: to open a plain BERT as an encoder (BertModel's numbers), generation-encoder (BertGenerationEncoder's, without
-    token types) or decoder (BertGenerationDecoder); what had no place and what is fresh is in `dropped`, `new`.
-    """
-    running = EngineOptions(engine, precision)
-    for left in reversed(range(TRIES)):
-        opened = ModelFolder(Path(folder))
-        try:
-            model = _open(opened, running, part)
-            opened.refuse_changed()
-            return model
-        except (RegardError, OSError):
-            if not left or not opened.has_changed():  # else a training has put a new model there meanwhile
-                raise
-    raise AssertionError("the last try returns or raises")
-
-
-def _open(folder: ModelFolder, running: EngineOptions, part: str | None) -> Any:
-    if part:
-        folder.about = take_part(folder.about, folder.config, part)
-    task = str(folder.about.get("task"))
-    if task not in ALONE and task not in TASKS:
-        raise FolderError(f"{folder.path / ABOUT} tells of a task {task[:40]!r}, which is none of {', '.join(TASKS)}; "
-                          f"it was changed or damaged, or made by a newer version")  # fmt: skip
-    return ALONE[task].open(folder, running) if task in ALONE else TASKS[task].open(folder, running)
 
 
 def train(
@@ -114,7 +75,7 @@ def training(
 
     Whoever stops reading stops the training; the state is saved.
     """
-    request = check_request(task, settings, files)  # a typo is told before any file is read
+    request = check_request(find_recipe(task), settings, files)  # a typo is told before any file is read
     family, asked, begins = request.family, request.config, choose_start(start, encoder, decoder)
     ask_to_stop = (stopper or Stopper()).check
     from regard.trainer.distributed import Place  # with torch from here on
@@ -132,9 +93,11 @@ def training(
         try:
             record = None if fresh else read_record(run.path)
             size = world.size if world else None
+            beginning = Beginning.read(family, begins, load) if begins else None
             begun = begin(
-                family, run.path, record, request.train_files, request.valid_files, request.wanted, check, size, begins
-            )
+                family, run.path, record, request.train_files, request.valid_files, request.wanted, check, size,
+                beginning,
+            )  # fmt: skip
             yield from _train(family, Path(to), run, begun, record is None, check, world, reserve)
         except Stopped:
             raise KeyboardInterrupt from None
@@ -200,9 +163,9 @@ def _train(
         measured = begun.record.get("measured")
         try:
             if measured is None:
-                team, measured = assemble(run.path, begun.config, begun.tokenizer, standing, world, reserve)
+                team, measured = assemble(run.path, family, begun.config, begun.tokenizer, standing, world, reserve)
             else:
-                team = Team(run.path, begun.config, begun.tokenizer, standing, world, reserve)
+                team = Team(run.path, family, begun.config, begun.tokenizer, standing, world, reserve)
             stack.callback(team.part)
             judge = family.judge(begun.material.valid, team.feed, begun.tokenizer, team.config, check)
         except RegardError:
@@ -213,6 +176,6 @@ def _train(
         if begun.note and standing.step:
             record["inexact_from"] = [*record.get("inexact_from", []), standing.step]
         write_record(run.path, record)
-        session = Session(family, to, run, begun.material, team, begun.tokenizer, standing, judge, check)
+        session = Session(family, to, run, begun.material, team, begun.tokenizer, standing, judge, check, load)
         yield session.plan(measured, begun.note if standing.step else None)
         yield from session.events()

@@ -8,7 +8,6 @@ from typing import Any
 
 from regard.config import RunConfig, Settings, merge, nearest, resolve, suggest
 from regard.errors import ConfigError
-from regard.tasks import TASKS
 from regard.tasks.task import Task
 from regard.tasks.uses import refuse_unused
 
@@ -24,17 +23,15 @@ class Request:
     valid_files: Any
 
 
-def check_request(task: str, settings: Settings | None, files: dict[str, Any]) -> Request:
+def check_request(family: Task, settings: Settings | None, files: dict[str, Any]) -> Request:
     """What somebody asked for, if it can be."""
-    if task not in TASKS:
-        raise ConfigError(f"there is no task {task}{nearest(task, list(TASKS))}")
-    family, wanted = TASKS[task], merge(settings or {}, {"task": task})
+    wanted = merge(settings or {}, {"task": family.name})
     config = resolve(wanted)
     for name in ("device", "workers"):
         if wanted.get(name) in ("auto", None):
             wanted.pop(name, None)  # the same as not to have said anything: what an earlier sitting chose is kept
     refuse_unknown(family, files)
-    refuse_unused(task, wanted)
+    refuse_unused(family.name, wanted)
     train_files, valid_files = family.gather(**files)
     if valid_files is not None and config.train.held_out:
         raise ConfigError(f"train.held_out={config.train.held_out} splits off text to validate on, and text to "

@@ -10,7 +10,7 @@ from regard.config import RunConfig, Settings, choose_rate, differences, merge, 
 from regard.errors import ConfigError, RunError
 from regard.files import hash_file, write_whole
 from regard.interop.tokenizers import read_tokenizer
-from regard.run.beginning import Beginning, Start
+from regard.run.beginning import Beginning
 from regard.run.reading import describe_reading, other_facts, other_text
 from regard.run.record import RECORD, START, TOKENS, clear, write_record
 from regard.tasks.task import Check, Corpus, Encoded, Task
@@ -65,19 +65,17 @@ def begin(
     wanted: Settings,
     check: Check,
     launched: int | None,
-    start: Start | None = None,
+    beginning: Beginning | None = None,
 ) -> Begun:
     """What an earlier sitting decided (its record), if it is about the same text and settings; else decides it.
 
-    start: a model whose weights, shape and tokenizer are gone on with.
+    beginning: a model whose weights, shape and tokenizer are taken over.
     """
-    beginning = Beginning.read(family, start) if start else None
     if record is None:
         return _begin_new(family, run, train_files, valid_files, wanted, check, beginning)
     if beginning and record.get("start", {}).get("weights") != beginning.weights_sha256:
-        where = " and ".join(map(str, start)) if isinstance(start, tuple) else start
-        raise RunError(f"{run.parent} was not begun from the weights in {where}; add --fresh to start over, or train "
-                       f"to another folder")  # fmt: skip
+        raise RunError(f"{run.parent} was not begun from the weights in {beginning.where}; add --fresh to start over, "
+                       f"or train to another folder")  # fmt: skip
     before = _resolve_record(run, record)
     corpus = family.read(train_files, valid_files, before)
     kept = {name: value for name, value in record["config"].items() if name != "stop"}

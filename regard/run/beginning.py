@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig, Settings, choose_rate, merge
-from regard.engine.options import EngineOptions
 from regard.errors import ConfigError
 from regard.files import hash_file
 from regard.folder import ModelFolder
 from regard.tasks.lineage import describe_base
 from regard.tasks.task import Task
 from regard.text.tokenizer import Tokenizer
-from regard.use.pair import put_together
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,6 +39,7 @@ class Beginning:
     """What is taken over from another model."""
 
     name: str
+    where: str  # its folder, or both folders
     model: ModelConfig
     tokenizer: Tokenizer
     weights: dict[str, Tensor]
@@ -47,8 +47,11 @@ class Beginning:
     bases: list[dict[str, Any]]  # the models it is, for regard.json and the card
 
     @classmethod
-    def read(cls, family: Task, start: Start) -> Beginning:
-        """The model in a folder, which must be of this family; or the one that an encoder and a decoder make."""
+    def read(cls, family: Task, start: Start, load: Callable[..., Any]) -> Beginning:
+        """The model in a folder, which must be of this family; or the one that an encoder and a decoder make.
+
+        load: opens a model, as `regard.load` does.
+        """
         if isinstance(start, tuple):
             return cls._of_two(family, *start)
         folder = ModelFolder(start)
@@ -56,26 +59,27 @@ class Beginning:
             raise ConfigError(
                 f"{start} is a model to {folder.about['task']}; a model to {family.name} cannot go on from it"
             )
-        opened: Any = family.open(folder, EngineOptions("torch"))
+        opened = load(start, engine="torch")
         hashes = [hash_file(path) for path in folder.weights()]
         bases = [describe_base(folder, str(start), hashes)]
-        return cls(start.name, opened.model.config, opened.tokenizer, opened.model.state_dict(), hashes, bases)
+        shape, weights = opened.model.config, opened.model.state_dict()
+        return cls(start.name, str(start), shape, opened.tokenizer, weights, hashes, bases)
 
     @classmethod
     def _of_two(cls, family: Task, encoder: Path, decoder: Path) -> Beginning:
-        if family.name != "translate":
-            raise ConfigError(
-                f"an encoder and a decoder make a translator; a model to {family.name} is one, see --from"
-            )
+        if family.join is None:
+            raise ConfigError(f"a model to {family.name} is not made of an encoder and a decoder; begin from one "
+                              f"model, with --from")  # fmt: skip
         folders = ModelFolder(encoder), ModelFolder(decoder)
         hashes = [[hash_file(path) for path in folder.weights()] for folder in folders]
         every = [one for mine in hashes for one in mine]
-        model, tokenizer, weights = put_together(*folders)
+        model, tokenizer, weights = family.join(*folders)
         bases = [
             describe_base(folder, str(path), mine)
             for folder, path, mine in zip(folders, (encoder, decoder), hashes, strict=True)
         ]
-        return cls(f"{encoder.name} and {decoder.name}", model, tokenizer, weights, every, bases)
+        name = f"{encoder.name} and {decoder.name}"
+        return cls(name, f"{encoder} and {decoder}", model, tokenizer, weights, every, bases)
 
     def shape(self, wanted: Settings) -> Settings:
         """The settings, with the shape of this model; dropout is the one thing about it that may still be chosen."""

@@ -194,7 +194,7 @@ def main(folder: Path, tensors: bytes) -> dict[str, Any]:
         import transformers
     except Exception as problem:
         return {"not_compared": f"transformers cannot be imported: {_line(problem)}"}
-    from regard.run import load
+    from regard.load import load
 
     given = parse(tensors)
     try:

@@ -27,8 +27,7 @@ from regard.folder import RUN
 from regard.interop.tokenizers import read_tokenizer
 from regard.run.record import START, STATE, TOKENS
 from regard.run.reserve import Reserve
-from regard.tasks import TASKS
-from regard.tasks.task import Feed
+from regard.tasks.task import Feed, Task, import_recipe
 from regard.text.tokenizer import Tokenizer
 from regard.trainer.diagnose import Diverged
 from regard.trainer.distributed import Place, Word, World, joined
@@ -41,10 +40,9 @@ AUTOCAST = {"float32": None, "bfloat16": torch.bfloat16, None: None}
 
 
 def set_up(
-    run: Path, config: RunConfig, tokenizer: Tokenizer, standing: Standing, world: World
+    run: Path, task: Task, config: RunConfig, tokenizer: Tokenizer, standing: Standing, world: World
 ) -> tuple[Trainer[Any], Feed]:
     """A trainer that stands where the run stands, and what it is fed with."""
-    task = TASKS[config.task]
     feed = task.feed(open_tensors(run / TOKENS)[0], tokenizer, config)
     store = StateStore(run / STATE)
     torch.manual_seed(derive_seed(config.seed, "weights"))
@@ -81,7 +79,7 @@ def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
             config, standing = resolve(told["config"]), Standing.model_validate(told["standing"])
             tokenizer: Any = read_tokenizer(folder / RUN, rows=config.model.vocab_size)
             with settled(config.threads or 1):
-                trainer, _ = set_up(folder / RUN, config, tokenizer, standing, world)
+                trainer, _ = set_up(folder / RUN, import_recipe(told["recipe"]), config, tokenizer, standing, world)
                 try:
                     trainer.follow()
                 except Diverged:
@@ -170,8 +168,8 @@ class Team:
     """A trainer, and those who train along with it, if there are any."""
 
     def __init__(
-        self, run: Path, config: RunConfig, tokenizer: Tokenizer, standing: Standing, launched: World | None = None,
-        reserve: list[Reserve] | None = None,
+        self, run: Path, task: Task, config: RunConfig, tokenizer: Tokenizer, standing: Standing,
+        launched: World | None = None, reserve: list[Reserve] | None = None,
     ) -> None:  # fmt: skip
         """launched: the world, if somebody else started the processes of it; reserve: who can be taken to help, if one
         thread is enough for each, for those of torch do not outlive a fork.
@@ -185,10 +183,14 @@ class Team:
             self._crew = Crew(run.parent, config.workers, device, (reserve or []) if config.threads == 1 else [])
         self.world = self._crew.world if self._crew else launched or World(device=device)
         torch.set_num_threads(config.threads)
-        told = {"config": config.model_dump(mode="json"), "standing": standing.model_dump(mode="json")}
+        told = {
+            "recipe": task.where,
+            "config": config.model_dump(mode="json"),
+            "standing": standing.model_dump(mode="json"),
+        }
         try:
             self.world.share(json.dumps(told))
-            self.trainer, self.feed = set_up(run, config, tokenizer, standing, self.world)
+            self.trainer, self.feed = set_up(run, task, config, tokenizer, standing, self.world)
         except BaseException:
             self.is_well = False
             self.part()

@@ -31,8 +31,8 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
 
     part: encoder, generation-encoder or decoder, to take a plain BERT over as one.
     """
+    from regard.load import load
     from regard.model.size import count_parameters
-    from regard.run import ALONE, load
 
     refuse_existing(to, "import")
     folder = ModelFolder(Path(source) if Path(source).exists() else _download(source))
@@ -65,10 +65,10 @@ def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
         new = Path(place) / "new"
         write_model(new, about, contents)
-        slow = load(new, **({} if about["task"] in ALONE or about["task"] == "fill" else {"engine": "torch"}))
+        opened = load(new)
+        slow = opened if opened.engine == "torch" else load(new, engine="torch")
         compare_with_transformers(new, slow)
-        if about["task"] not in ALONE and about["task"] != "fill":
-            compare_engines(load(new), slow)
+        compare_engines(opened, slow)
         new.rename(to)  # only what was tried and found right
     return about
 
@@ -116,13 +116,13 @@ def _to_huggingface(folder: ModelFolder, to: Path) -> str:
     folder.copy_to(to)
     if find_spec("transformers") is None:
         raise ConfigError("an export is tried out in transformers, which is not installed: pip install transformers")
-    from regard.run import load
+    from regard.load import load
 
     return compare_with_transformers(to, load(to, engine="torch")) or ""
 
 
 def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
-    from regard.run import load
+    from regard.load import load
 
     opened = load(folder.folder, engine="ctranslate2")
     copy = Copy(folder)

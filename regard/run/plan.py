@@ -11,6 +11,7 @@ from regard.config import RunConfig, merge, resolve
 from regard.machine import count_cores
 from regard.run.crew import Team
 from regard.run.reserve import Reserve
+from regard.tasks.task import Task
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
 from regard.trainer.distributed import World
@@ -31,6 +32,7 @@ class Plan:
     folder: Path
     config: RunConfig
     unit: str  # what examples are called
+    shape: tuple[str, ...]  # settings of the network that tell what it is
     examples: int
     held_out: int
     left_out: list[LeftOut]
@@ -78,20 +80,20 @@ class Plan:
 
 
 def assemble(
-    run: Path, config: RunConfig, tokenizer: Tokenizer, standing: Standing, launched: World | None,
+    run: Path, task: Task, config: RunConfig, tokenizer: Tokenizer, standing: Standing, launched: World | None,
     reserve: list[Reserve],
 ) -> tuple[Team, dict[str, Any]]:  # fmt: skip
     """The processes of a new run, by measurement unless they were asked for; and what was measured."""
     if launched is not None or config.workers or config.threads or config.device != "cpu" or count_cores() == 1:
-        team = Team(run, lay_out(config, *_asked(config, launched)), tokenizer, standing, launched, reserve)
+        team = Team(run, task, lay_out(config, *_asked(config, launched)), tokenizer, standing, launched, reserve)
         return team, _measure(team)
     cores = count_cores()
-    alone = Team(run, lay_out(config, 1, cores), tokenizer, standing)
+    alone = Team(run, task, lay_out(config, 1, cores), tokenizer, standing)
     found = _measure(alone)
     workers = min(cores, max(1, config.train.tokens_per_batch // LEAST_TOKENS))
     if workers == 1 or _is_short(config, alone, found):
         return alone, found
-    together = Team(run, lay_out(config, workers, cores // workers), tokenizer, standing, reserve=reserve)
+    together = Team(run, task, lay_out(config, workers, cores // workers), tokenizer, standing, reserve=reserve)
     try:
         other = _measure(together)
     except BaseException:

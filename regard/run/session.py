@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,8 @@ from torch import Tensor
 
 from regard import __version__
 from regard.data.store import open_tensors
-from regard.engine.options import EngineOptions
 from regard.errors import RunError
-from regard.folder import Content, ModelFolder, write_model
+from regard.folder import Content, write_model
 from regard.model.size import count_parameters
 from regard.run.begin import Material
 from regard.run.claims import Claim, compare_claim, is_claimed, recall_claim
@@ -58,9 +57,11 @@ class Session:
 
     def __init__(
         self, task: Task, folder: Path, run: OwnedRun, material: Material, team: Team, tokenizer: Tokenizer,
-        standing: Standing, judge: Judge, check: Check,
+        standing: Standing, judge: Judge, check: Check, load: Callable[[Path], Any],
     ) -> None:  # fmt: skip
+        """load: opens a finished model, as `regard.load` does."""
         self.task, self.folder, self.config, self.tokenizer, self.check = task, folder, team.config, tokenizer, check
+        self.load = load
         self.material, self.team, self.trainer, self.data = material, team, team.trainer, judge
         self.owned, self.store, self.standing = run, StateStore(run.path / STATE), standing
         self.store.make()
@@ -77,7 +78,7 @@ class Session:
         """What the run is about to do."""
         self.pace = float(measured["seconds_per_step"])
         return Plan(
-            self.folder, self.config, self.task.unit, self.material.examples, len(self.material.valid),
+            self.folder, self.config, self.task.unit, self.task.shape, self.material.examples, len(self.material.valid),
             [*self.material.left_out, *self.data.left_out],
             count_parameters(self.judge),
             self.team.feed.batches_per_epoch, self.standing.step, self.standing.seconds, measured, self._left(), note,
@@ -263,7 +264,7 @@ class Session:
         """Whoever opens a model makes the fast engine's copy if it is missing; if it cannot be, that is told then."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            self.task.open(ModelFolder(self.folder), EngineOptions())
+            self.load(self.folder)
 
     def _is_better(self, scores: dict[str, float], best: dict[str, float]) -> bool:
         """By the first score."""

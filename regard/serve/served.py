@@ -11,8 +11,8 @@ from typing import Any
 
 from regard.errors import ConfigError, FolderError
 from regard.folder import ABOUT, RUN, ModelFolder
+from regard.load import load
 from regard.look.cancel import cancelled_by
-from regard.run import load
 from regard.serve.apart import Apart
 from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.limits import Limits, RequestError

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
 from regard.errors import ConfigError
 from regard.folder import Content
+from regard.tasks import FAMILIES
 from regard.tasks.task import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
 from regard.tasks.texts import Paths, gather_texts, read_corpus
 from regard.text.running import TextFiles
 from regard.text.stories import Story, hold_out_stories, read_stories
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_words
-from regard.use.answerer import Answerer, build_network, encode_stories, most_sentences, said_answer, story_batches
+from regard.use.answerer import build_network, encode_stories, most_sentences, said_answer, story_batches
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -206,7 +207,7 @@ def probe(model: Any, valid: list[Story], tokenizer: Tokenizer) -> list[dict[str
 ANSWER = Task(
     name="answer",
     unit="questions",
-    shape=("width", "hops", "restarts", "vocab_size"),
+    shape=FAMILIES["answer"].shape,
     kinds=KINDS,
     sizes=SIZES,
     gather=gather,
@@ -219,6 +220,6 @@ ANSWER = Task(
     build=build,
     loss=loss,
     pack=pack,
-    open=Answerer.open,
+    where="regard.tasks.answer:ANSWER",
     probe=probe,
 )

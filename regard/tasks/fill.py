@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from regard.config import ModelConfig, RunConfig, Settings
 from regard.errors import ConfigError, CorpusError
 from regard.folder import Content
+from regard.tasks import FAMILIES
 from regard.tasks.table import choose, count_words
-from regard.tasks.task import TRANSFORMER, Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+from regard.tasks.task import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
 from regard.tasks.texts import Paths, gather_texts, read_corpus
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_masked, learn_wordpieces
-from regard.use.filler import Filler
 from regard.use.hidden import encode_texts, hidden_batches, make_hiding, read_texts
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def probe(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, 
 FILL = Task(
     name="fill",
     unit="lines",
-    shape=TRANSFORMER,
+    shape=FAMILIES["fill"].shape,
     kinds=KINDS,
     sizes=SIZES,
     gather=gather,
@@ -191,6 +191,6 @@ FILL = Task(
     build=build,
     loss=loss,
     pack=pack,
-    open=Filler.open,
+    where="regard.tasks.fill:FILL",
     probe=probe,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.config import ModelConfig, RunConfig, Settings
-    from regard.engine.options import EngineOptions
     from regard.folder import Content, ModelFolder
     from regard.text.corpus import LeftOut
     from regard.text.tokenizer import Tokenizer
@@ -100,14 +100,20 @@ class Task:
     build: Callable[[ModelConfig, Tokenizer], nn.Module]
     loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
     pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder
-    open: Callable[[ModelFolder, EngineOptions], Any]
+    where: str  # that this record is imported from, by every process of a run: module:name
+    # A translator of an encoder's folder and a decoder's: shape, tokenizer, and the weights that they have for it.
+    join: Callable[[ModelFolder, ModelFolder], tuple[ModelConfig, Tokenizer, dict[str, Tensor]]] | None = None
     # Of the finished model, the encoded text it learned from and the examples held out:
     extras: Callable[[nn.Module, dict[str, Tensor], list[Any], Tokenizer], Extras] = no_extras
     # Of a model in training and the examples held out: what it looks at in a few of them.
     probe: Callable[[nn.Module, list[Any], Tokenizer], list[dict[str, Any]]] = no_probes
 
 
-TRANSFORMER = ("layers", "width", "heads", "norm", "positions", "vocab_size")
+def import_recipe(where: str) -> Task:
+    """The record of this name, as `Task.where` has it."""
+    module, _, name = where.partition(":")
+    found: Task = getattr(import_module(module), name)
+    return found
 
 
 def encode_json(content: dict[str, Any]) -> str:

@@ -15,10 +15,10 @@ from regard.config import ModelConfig, RunConfig, Settings, merge
 from regard.errors import ConfigError, CorpusError
 from regard.folder import Content
 from regard.look.chances import FILE as LEXICON
+from regard.tasks import FAMILIES
 from regard.tasks.held_out import HeldOutPairs, real_loss
 from regard.tasks.table import choose, count_words
 from regard.tasks.task import (
-    TRANSFORMER,
     Check,
     Corpus,
     Encoded,
@@ -44,6 +44,7 @@ from regard.text.corpus import (
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
 from regard.use.copy import SHORTLIST
+from regard.use.pair import put_together
 from regard.use.translator import Translator
 
 if TYPE_CHECKING:
@@ -314,7 +315,7 @@ def probe(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dic
 TRANSLATE = Task(
     name="translate",
     unit="pairs",
-    shape=TRANSFORMER,
+    shape=FAMILIES["translate"].shape,
     kinds=KINDS,
     sizes=SIZES,
     gather=gather,
@@ -327,7 +328,8 @@ TRANSLATE = Task(
     build=build,
     loss=loss,
     pack=pack,
-    open=Translator.open,
+    where="regard.tasks.translate:TRANSLATE",
+    join=put_together,
     extras=extras,
     probe=probe,
 )

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from regard.config import ModelConfig, RunConfig, Settings
 from regard.errors import ConfigError, CorpusError
 from regard.folder import Content
+from regard.tasks import FAMILIES
 from regard.tasks.table import choose, count_words
-from regard.tasks.task import TRANSFORMER, Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+from regard.tasks.task import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
 from regard.tasks.texts import Paths, gather_texts, read_corpus
 from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
-from regard.use.writer import Writer, encode_stream
+from regard.use.writer import encode_stream
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -209,7 +210,7 @@ def probe(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, 
 WRITE = Task(
     name="write",
     unit="documents",
-    shape=TRANSFORMER,
+    shape=FAMILIES["write"].shape,
     kinds=KINDS,
     sizes=SIZES,
     gather=gather,
@@ -222,6 +223,6 @@ WRITE = Task(
     build=build,
     loss=loss,
     pack=pack,
-    open=Writer.open,
+    where="regard.tasks.write:WRITE",
     probe=probe,
 )

@@ -59,6 +59,11 @@ class Trained(Movable):
             return self.__dict__["model"] if "model" in self.__dict__ else self.read_now().__dict__["model"]
 
     @property
+    def engine(self) -> str:
+        """What runs it."""
+        return "torch"
+
+    @property
     def architecture(self) -> str:
         """The class whose numbers it gives: one of `transformers`, or ours where they have none."""
         return str(self.about.get("architecture") or (self._folder.config.get("architectures") or ["unknown"])[0])

@@ -155,10 +155,10 @@ def test_two_plain_berts_become_a_translator_that_does_all_that_others_do(berts,
 @torch.no_grad()
 def test_what_the_two_knew_is_where_training_begins_and_only_the_rest_is_fresh(berts):
     from regard.run.beginning import Beginning
-    from regard.tasks import TASKS
+    from regard.tasks import find_recipe
 
-    begun = Beginning.read(TASKS["translate"], berts)
-    network = TASKS["translate"].build(begun.model, begun.tokenizer)
+    begun = Beginning.read(find_recipe("translate"), berts, regard.load)
+    network = find_recipe("translate").build(begun.model, begun.tokenizer)
     fresh = network.state_dict().keys() - begun.weights.keys()
     assert fresh and all("cross_" in n or n.startswith(("bridge.", "decoder.turn", "decoder.bias")) for n in fresh)
     network.load_state_dict(network.state_dict() | begun.weights)
@@ -201,7 +201,7 @@ def test_text_beyond_the_positions_is_left_out_split_or_refused_in_words(berts, 
 def test_what_cannot_be_put_together_is_refused_by_name(berts, tmp_path, pairs):
     with pytest.raises(regard.ConfigError, match="give both folders"):
         regard.train("translate", to=tmp_path / "m", encoder=berts[0], **pairs)
-    with pytest.raises(regard.ConfigError, match="make a translator"):
+    with pytest.raises(regard.ConfigError, match="not made of an encoder and a decoder"):
         regard.train("fill", to=tmp_path / "m", encoder=berts[0], decoder=berts[1], text=pairs["source"])
     with pytest.raises(regard.ConfigError, match="size and shape are those of the model"):
         regard.train("translate", to=tmp_path / "m", encoder=berts[0], decoder=berts[1],

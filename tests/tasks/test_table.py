@@ -4,7 +4,7 @@ import pytest
 
 from regard.config import merge, resolve
 from regard.run.begin import decide
-from regard.tasks import TASKS
+from regard.tasks import find_recipe
 from regard.tasks.table import TABLE, choose, choose_vocab_size, count_words
 from regard.tasks.task import Corpus
 from regard.tasks.translate import TRANSLATE
@@ -18,7 +18,7 @@ def test_every_size_of_corpus_has_a_row_that_resolves(task):
     weights = []
     for words in (1, 10_000, 1_000_000, 30_000_000, 10**10):
         chosen = choose(task, words)
-        shape = TASKS[task].sizes[chosen["size"]]
+        shape = find_recipe(task).sizes[chosen["size"]]
         config = resolve(merge(shape, chosen | {"task": task}))
         weights.append(config.model.layers * config.model.width**2 + config.text.vocab_size * config.model.width)
     assert weights == sorted(weights)  # more text, a larger network
@@ -38,7 +38,8 @@ def test_words_are_counted_where_no_spaces_are_written():
 def test_who_has_less_time_never_gets_a_larger_network(task):
     for words in (1, 1_000_000, 3_000_000, 30_000_000, 10**10):
         places = [
-            list(TASKS[task].sizes).index(choose(task, words, minutes)["size"]) for minutes in (0.1, 10, 60, 600, None)
+            list(find_recipe(task).sizes).index(choose(task, words, minutes)["size"])
+            for minutes in (0.1, 10, 60, 600, None)
         ]
         assert places == sorted(places)
 

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+from conftest import TASKS
 
 import regard
 from regard.config import ModelConfig, TextConfig, TrainConfig
-from regard.tasks import TASKS
+from regard.tasks import find_recipe
 from regard.tasks.uses import BESIDE, FOLLOWS, USERS, refuse_unused
 
 KINDS = {"translate": "transformer", "write": "llama", "fill": "bert"}
@@ -42,7 +43,7 @@ def test_a_setting_of_the_network_changes_it_exactly_where_the_table_says_so(use
 def outcome(task, config):
     """All weights and what is computed with them, in one vector."""
     torch.manual_seed(1)
-    network = TASKS[task].build(config, Ids()).train()
+    network = find_recipe(task).build(config, Ids()).train()
     torch.manual_seed(2)
     with torch.no_grad():
         for parameter in network.parameters():

@@ -1,0 +1,56 @@
+"""A model's folder -> Translator, Writer, Filler, Answerer, Encoder or Decoder. Imports nothing of training.
+
+What it needs is imported when the first model is opened, because `import regard` imports this.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regard.engine.options import EngineOptions
+    from regard.folder import ModelFolder
+
+
+def load(
+    folder: str | Path, *, engine: str | None = None, precision: str | None = None, part: str | None = None
+) -> Any:
+    """The trained model in a folder, ours or Hugging Face's: a Translator, Writer, Filler, Answerer or Encoder.
+
+    engine: torch or ctranslate2, precision: float32 or int8; if not said, as fast as the machine can in float32.
+    part: to open a plain BERT as an encoder (BertModel's numbers), generation-encoder (BertGenerationEncoder's, without
+    token types) or decoder (BertGenerationDecoder); what had no place and what is fresh is in `dropped`, `new`.
+    """
+    from regard.engine.options import EngineOptions
+    from regard.errors import RegardError
+    from regard.folder import TRIES, ModelFolder
+
+    options = EngineOptions(engine, precision)
+    for left in reversed(range(TRIES)):
+        opened = ModelFolder(Path(folder))
+        try:
+            model = _open(opened, options, part)
+            opened.refuse_changed()
+            return model
+        except (RegardError, OSError):
+            if not left or not opened.has_changed():  # else a training has put a new model there meanwhile
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _open(folder: ModelFolder, options: EngineOptions, part: str | None) -> Any:
+    from regard.errors import FolderError
+    from regard.folder import ABOUT
+    from regard.interop.foreign import take_part
+    from regard.tasks import all_families, find_family, import_part
+
+    if part:
+        folder.about = take_part(folder.about, folder.config, part)
+    name = str(folder.about.get("task"))
+    family = find_family(name)
+    if family is None:
+        raise FolderError(f"{folder.path / ABOUT} tells of a task {name[:40]!r}, which is none of "
+                          f"{', '.join(all_families())}; it was changed or damaged, or made by a newer version or by a "
+                          f"package that is not installed")  # fmt: skip
+    return import_part(family.pipeline).open(folder, options)
