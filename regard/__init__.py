@@ -6,14 +6,14 @@ Importing this imports nothing heavy; each name brings its room along when it is
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from regard.load import load  # at once, else its module would take this name when it is first imported
+from regard.load import load  # these at once, else their modules would take their names when first imported
+from regard.train import train, training
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from regard.errors import ConfigError, CorpusError, FolderError, RegardError, RunError
     from regard.look.record import record_attention, record_hidden
-    from regard.run import train, training
     from regard.text.samples import induction, phrasebook
     from regard.text.stories import Story
     from regard.use.answerer import Answer, Answerer
@@ -45,8 +45,6 @@ _HOMES = {
     "phrasebook": "regard.text.samples",
     "record_attention": "regard.look.record",
     "record_hidden": "regard.look.record",
-    "train": "regard.run",
-    "training": "regard.run",
 }
 
 __all__ = [

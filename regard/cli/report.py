@@ -8,13 +8,13 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from regard.cli.told import visible
-from regard.run import training
 from regard.run.plan import Plan
 from regard.run.session import Finished
 from regard.tasks import find_family
 from regard.tasks.card import count_in_words, describe_comparison, describe_shape
 from regard.tasks.lineage import name_bases
 from regard.text.ailments import counted
+from regard.train import training
 from regard.trainer.loop import Progress as Step
 from regard.trainer.loop import Scored
 from regard.trainer.stop import Stopper

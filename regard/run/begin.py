@@ -14,9 +14,9 @@ from regard.run.beginning import Beginning
 from regard.run.reading import describe_reading, other_facts, other_text
 from regard.run.record import RECORD, START, TOKENS, clear, write_record
 from regard.tasks.task import Check, Corpus, Encoded, Task
-from regard.tasks.texts import named
 from regard.tasks.uses import refuse_unused
 from regard.text.corpus import LeftOut
+from regard.text.running import named
 from regard.text.tokenizer import Tokenizer
 
 PATIENCE = 8  # validations in a row that may be no better, where nobody says when to stop

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from regard import __version__, cache
 from regard.folder import CONFIG, TOKENIZER, WEIGHTS, Content
 from regard.interop import own
-from regard.run.compare import draw_rows, run_rows
 from regard.tasks.task import encode_json, weights_file
 
 if TYPE_CHECKING:
@@ -153,3 +152,28 @@ def _kind_of(tokenizer: Any) -> Any:
     told = json.loads(files[TOKENIZER])
     does = {name: value for name, value in told["model"].items() if name not in {"vocab", "merges"}}
     return told | {"model": does, "added_tokens": [token["content"] for token in told["added_tokens"]]}
+
+
+READ, LENGTH = 240, 6  # ids that are read, and how many of them in a row
+
+
+def run_rows(model: Any, task: str, rows: Tensor) -> Tensor:
+    """The logits of a network of ours for rows of ids, (B, T, V); of an encoder, the hidden states, (B, T, D)."""
+    if task == "translate":
+        found: Tensor = model.logits(model(rows, rows.flip(0)))
+        return found
+    found = model(rows)
+    return found if task == "encode" else model.logits(found)
+
+
+def draw_rows(model: Any, tokenizer: Any) -> Tensor:
+    """Ids from all over the table, the special and the last ones among them, (B, T); padding is not one."""
+    import torch
+
+    size = model.config.vocab_size
+    drawn = torch.randperm(size, generator=torch.Generator().manual_seed(0)).tolist()
+    ids = dict.fromkeys([*sorted(tokenizer.special_ids), *range(max(0, size - LENGTH), size), *drawn])
+    skipped = {model.pad_id} if hasattr(model, "pad_id") else set()
+    kept = [number for number in ids if number < size and number not in skipped][:READ]
+    kept = kept * LENGTH if len(kept) < LENGTH else kept
+    return torch.tensor(kept[: len(kept) // LENGTH * LENGTH]).view(-1, LENGTH)

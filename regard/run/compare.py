@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import FolderError, RegardError
+from regard.run.claims import LENGTH, draw_rows, run_rows
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ TEXTS = (
     "A man is here.", " two  spaces ", "naïve Cafe\u0301, ÀÉ", "漢字 and 😀", "tab\tand\nline", "isn't, won't! 3.14",
     "A</s>B <s> <|endoftext|>", "\u200bzero\u00a0nbsp", "def f(x):\n    return x", "",
 )  # fmt: skip
-READ, LENGTH = 240, 6  # ids that are read, and how many of them in a row
 TOLERANCE = 1e-4  # of the largest number there: engines add up in another order, and GELU's two forms differ by more
 MOST_LABELS = 2**16  # of a config.json
 NEVER = -1e8  # below this a logit only says that a token is not generated
@@ -81,15 +81,6 @@ def _refuse_many_labels(folder: Path, config: dict[str, Any]) -> None:
                               f"for each; take it out")  # fmt: skip
 
 
-def run_rows(model: Any, task: str, rows: Tensor) -> Tensor:
-    """The logits of a network of ours for rows of ids, (B, T, V); of an encoder, the hidden states, (B, T, D)."""
-    if task == "translate":
-        found: Tensor = model.logits(model(rows, rows.flip(0)))
-        return found
-    found = model(rows)
-    return found if task == "encode" else model.logits(found)
-
-
 def _run_there(model: Any, task: str, rows: Tensor) -> Tensor:
     if task == "translate":
         found: Tensor = model(input_ids=rows, decoder_input_ids=rows.flip(0)).logits
@@ -124,19 +115,6 @@ def compare_engines(fast: Any, slow: Any) -> str | None:
         mine = chances.gather(-1, target[:, 1:, None])[..., 0]  # (B, T)
         other = torch.tensor([one.log_probs[:LENGTH] for one in scored])
         return _refuse_apart(max(worst, _apart(mine, other)), "ctranslate2", TOLERANCE)
-
-
-def draw_rows(model: Any, tokenizer: Any) -> Tensor:
-    """Ids from all over the table, the special and the last ones among them, (B, T); padding is not one."""
-    import torch
-
-    size = model.config.vocab_size
-    drawn = torch.randperm(size, generator=torch.Generator().manual_seed(0)).tolist()
-    ids = dict.fromkeys([*sorted(tokenizer.special_ids), *range(max(0, size - LENGTH), size), *drawn])
-    skipped = {model.pad_id} if hasattr(model, "pad_id") else set()
-    kept = [number for number in ids if number < size and number not in skipped][:READ]
-    kept = kept * LENGTH if len(kept) < LENGTH else kept
-    return torch.tensor(kept[: len(kept) // LENGTH * LENGTH]).view(-1, LENGTH)
 
 
 def _compare_texts(folder: Path, ours: Any, transformers: Any) -> None:

@@ -116,7 +116,7 @@ def _answer_all(connection: Connection, folder: Path, about: dict[str, Any], mos
 
 
 def _open(folder: Path, about: dict[str, Any]) -> Any:
-    from regard.run import load
+    from regard.load import load
 
     opened = load(folder)
     if opened.about != about:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from regard.errors import CorpusError
 from regard.tasks.task import Corpus, name_files
 from regard.text.corpus import LeftOut, fingerprint
-from regard.text.running import TextFiles
+from regard.text.running import TextFiles, named
 
 Paths = str | Path | list[str | Path]
 Splitter = Callable[[list[Any]], tuple[list[Any], list[Any]]]  # examples -> (to learn from, held out)
@@ -19,15 +17,6 @@ Splitter = Callable[[list[Any]], tuple[list[Any], list[Any]]]  # examples -> (to
 def gather_texts(files: Paths, valid: Paths | None) -> tuple[TextFiles, TextFiles | None]:
     """The files to learn from, and to validate on if they are given."""
     return TextFiles.of(files), TextFiles.of(valid) if valid else None
-
-
-@contextmanager
-def named(paths: Iterable[Path]) -> Iterator[None]:
-    """What is said of examples is said of the files they came from."""
-    try:
-        yield
-    except CorpusError as problem:
-        raise CorpusError(f"{', '.join(map(str, list(paths)[:3]))}: {problem}") from None
 
 
 def read_corpus(

@@ -30,7 +30,6 @@ from regard.tasks.task import (
     name_files,
     weights_file,
 )
-from regard.tasks.texts import named
 from regard.text.corpus import (
     LeftOut,
     Pair,
@@ -41,6 +40,7 @@ from regard.text.corpus import (
     read_pairs,
     refuse_unread,
 )
+from regard.text.running import named
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
 from regard.use.copy import SHORTLIST

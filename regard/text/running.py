@@ -6,7 +6,8 @@ import os
 import random
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,3 +123,12 @@ def hold_out_documents(texts: list[str], seed: int) -> tuple[list[str], list[str
         train.append(text[:cut])
         valid.append(text[cut:])
     return [text for text in train if text], [text for text in valid if text]
+
+
+@contextmanager
+def named(paths: Iterable[Path]) -> Iterator[None]:
+    """What is said of examples is said of the files they came from."""
+    try:
+        yield
+    except CorpusError as problem:
+        raise CorpusError(f"{', '.join(map(str, list(paths)[:3]))}: {problem}") from None

@@ -1,0 +1,78 @@
+"""train(family, to=folder, files) and training(...), which gives every event: the public way in.
+
+A run lives in `<folder>/run`: run.json (all that was decided before the first step), tokenizer.json, metrics.jsonl and
+the checkpoints. The same call with the same folder resumes from the newest whole checkpoint, bit for bit. What training
+needs is imported when the first one begins, because `import regard` imports this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from regard.config import Settings
+    from regard.run.plan import Plan
+    from regard.run.session import Event, Finished
+    from regard.trainer.stop import Stopper
+
+
+def train(
+    task: str,
+    *,
+    to: str | Path,
+    settings: Settings | None = None,
+    start: str | Path | None = None,
+    encoder: str | Path | None = None,
+    decoder: str | Path | None = None,
+    fresh: bool = False,
+    **files: Any,
+) -> Finished:
+    """Trains a model into the folder `to`; Ctrl-C saves, and the same call resumes. Returns how it ended.
+
+    start: a model to fine-tune, with its shape and its tokenizer; else weights are fresh. encoder, decoder: two models
+    that a translator is made of instead, with their shapes and their one tokenizer.
+
+    files: for translate, `source` and `target` (and valid_source, valid_target, columns, keys); for write and fill
+    `text`, for answer `stories`, each one file or a list of them (and `valid`).
+    """
+    from regard.trainer.stop import Stopper
+
+    stopper = Stopper()
+    with stopper.listening():
+        for event in training(
+            task, to=to, settings=settings, start=start, encoder=encoder, decoder=decoder, fresh=fresh,
+            stopper=stopper, **files,
+        ):  # fmt: skip
+            last = event
+    return cast("Finished", last)
+
+
+def training(
+    task: str,
+    *,
+    to: str | Path,
+    settings: Settings | None = None,
+    start: str | Path | None = None,
+    encoder: str | Path | None = None,
+    decoder: str | Path | None = None,
+    fresh: bool = False,
+    stopper: Stopper | None = None,
+    **files: Any,
+) -> Iterator[Plan | Event]:
+    """The same as `train`, event by event: Plan, then Progress and Scored, then Finished.
+
+    Whoever stops reading stops the training; the state is saved.
+    """
+    from regard.load import load
+    from regard.run.arguments import check_request
+    from regard.run.beginning import choose_start
+    from regard.tasks import find_recipe
+
+    request = check_request(find_recipe(task), settings, files)  # a typo is told before any file is read
+    begins = choose_start(start, encoder, decoder)
+    from regard.run.launch import launch  # with torch from here on
+    from regard.trainer.stop import Stopper
+
+    yield from launch(request, Path(to), begins, fresh, stopper or Stopper(), load)
