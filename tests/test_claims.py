@@ -13,7 +13,6 @@ from safetensors.torch import save
 
 import regard
 import regard.config
-import regard.run
 from regard.cli.report import describe
 from regard.interop import own
 from regard.run import claims, compare
@@ -112,7 +111,7 @@ def test_what_fails_on_this_machine_is_no_difference(problem, filler_folder, mon
     def fail(*args, **options):
         raise problem
 
-    monkeypatch.setattr(regard.run, "load", fail)
+    monkeypatch.setattr(compare, "load", fail)
     found = compare.main(filler_folder, save({"rows": torch.zeros(1)}))
     assert str(problem) in found["not_compared"]
 

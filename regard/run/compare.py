@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import FolderError, RegardError
+from regard.load import load
 from regard.run.claims import LENGTH, draw_rows, run_rows
 from regard.text.tokenizer import Tokenizer
 
@@ -172,8 +173,6 @@ def main(folder: Path, tensors: bytes) -> dict[str, Any]:
         import transformers
     except Exception as problem:
         return {"not_compared": f"transformers cannot be imported: {_line(problem)}"}
-    from regard.load import load
-
     given = parse(tensors)
     try:
         ours = load(folder, engine="torch")
