@@ -23,12 +23,12 @@ from regard.data.collate import collate_pairs
 from regard.data.loader import Loader
 from regard.data.tokens import TokenLists
 from regard.device import derive_seed, settled
-from regard.run.begin import decide
-from regard.tasks.task import Corpus
-from regard.tasks.translate import TRANSLATE, gather
+from regard.families.translate.recipe import TRANSLATE, gather
 from regard.text.tokenizer import Tokenizer
-from regard.trainer.loop import Trainer, average, is_milestone
-from regard.trainer.optim import learning_rate, make_optimizer
+from regard.training.loop import Trainer, average, is_milestone
+from regard.training.optim import learning_rate, make_optimizer
+from regard.training.prepare import decide
+from regard.training.recipe import Corpus
 
 
 def nobody() -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from measure import arguments, report
 
 import regard
+from regard.text.check import check_pairs
 from regard.text.corpus import PairFiles
-from regard.text.doctor import check_pairs
 from regard.text.languages import count_words, find_foreign, words_of
 from regard.text.shifts import UNRELATED, find_shifts
 

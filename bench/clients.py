@@ -85,7 +85,7 @@ def be_peer(model: Path, *, is_default: bool) -> None:
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     import regard
-    from regard.engine.layout import Layout
+    from regard.engines.layout import Layout
 
     translator, lock = regard.load(model), threading.Lock()
 

@@ -29,9 +29,9 @@ from families import Family, ask, import_all, small_families
 from measure import arguments, report
 
 import regard
-import regard.run.session
+import regard.training.session
 from regard.files import hash_file
-from regard.trainer.loop import Progress
+from regard.training.loop import Progress
 
 STEPS, EVERY = 24, 5  # of a run, and from one score to the next
 EPOCH = 12  # steps that every family's epoch has at least
@@ -227,7 +227,7 @@ def _train_until(family: Family, to: Path, step: int) -> bool:
     """Trains up to a step; whether there was one."""
     settings = family.settings(STEPS, valid_every=EVERY)
     for event in regard.training(family.task, to=to, settings=settings, **family.files):
-        if isinstance(event, regard.run.session.Plan):
+        if isinstance(event, regard.training.session.Plan):
             assert EPOCH <= event.batches_per_epoch < STEPS
             step = step or event.batches_per_epoch
         elif isinstance(event, Progress) and event.step >= step:

@@ -16,14 +16,14 @@ from transformers import BertConfig, BertForMaskedLM
 
 from regard.config import choose_rate, merge, resolve
 from regard.device import settled
-from regard.engine.network import fill, shapes_of
-from regard.engine.score import guess_hidden
-from regard.interop import bert
+from regard.engines.network import fill, shapes_of
+from regard.engines.score import guess_hidden
+from regard.families.fill.recipe import FILL
+from regard.formats import bert
 from regard.machine import count_cores
 from regard.model.size import count_parameters
-from regard.tasks.fill import FILL
-from regard.trainer.loop import Trainer
-from regard.trainer.optim import learning_rate, make_optimizer, set_rate
+from regard.training.loop import Trainer
+from regard.training.optim import learning_rate, make_optimizer, set_rate
 
 WINDOW = 20
 ROUNDS = 10  # times the held-out lines are scored, with other tokens hidden
@@ -122,7 +122,7 @@ def race(trainer, peers, feed, steps: int) -> dict[str, list[float]]:
 
 
 def _held_out(corpus, tokenizer, config):
-    from regard.use.hidden import encode_texts, hidden_batches, make_hiding
+    from regard.data.masking import encode_texts, hidden_batches, make_hiding
 
     longest = min(config.text.max_length, config.model.max_positions)
     valid = encode_texts(corpus.valid, tokenizer, longest)

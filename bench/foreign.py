@@ -19,7 +19,7 @@ from strangers import KINDS as ARCHITECTURES
 from strangers import draw_folder
 
 import regard
-from regard.run.exchange import bring_in
+from regard.convert import bring_in
 
 WANTED = [(architecture, "any") for architecture in ARCHITECTURES] + [
     ("GPT2LMHeadModel", "vocabulary"), ("BertForMaskedLM", "vocabulary"), ("EncoderDecoderModel", "vocabulary"),

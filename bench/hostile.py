@@ -39,8 +39,8 @@ from measure import arguments, report, when
 from regard.errors import RegardError
 from regard.files import hash_file
 from regard.install import ABOUT, SEAL, WEIGHTS
+from regard.text.check import check_pairs, check_text
 from regard.text.corpus import PairFiles
-from regard.text.doctor import check_pairs, check_text
 
 SECONDS, MORE_KB = 5, 64 * 1024
 CRAFTED_KB = 200 * 1024

@@ -29,9 +29,9 @@ from splitters import SEQ2SEQ
 from strangers import draw_folder
 
 import regard
+from regard.convert import bring_in
+from regard.decoding.settings import Sampling, Search
 from regard.errors import RegardError
-from regard.generate.settings import Sampling, Search
-from regard.run.exchange import bring_in
 
 NASTY = [
     "The old dog sees a cat.",

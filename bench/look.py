@@ -23,8 +23,8 @@ import torch
 from measure import arguments, machine
 
 import regard
-from regard.look.align import Agreement, Links, symmetrise
-from regard.look.seen import Kind, Said, Seen
+from regard.alignment.links import Agreement, Links, symmetrise
+from regard.look.inspection import Kind, Said, Seen
 
 DIRECTIONS = ("en-fr", "fr-en", "de-en", "en-de")
 TOKENS, LAYERS, HEADS = 512, 4, 4

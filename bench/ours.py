@@ -15,8 +15,8 @@ import transformers
 import regard
 from regard.config import ModelConfig, RunConfig, resolve
 from regard.errors import RegardError
+from regard.families import find_recipe
 from regard.folder import write_model
-from regard.tasks import find_recipe
 from regard.text.vocabulary import (
     learn_bytes,
     learn_characters,
@@ -196,7 +196,7 @@ def greedy(ours: Any, theirs: Any, tokenizer: Any, task: str) -> str:
                 tokenizer.decode(said[length:], skip_special_tokens=True),
             )
         else:
-            from regard.generate.settings import Search
+            from regard.decoding.settings import Search
 
             (best,) = ours.run([ours.tokenizer.encode(text)], [TOKENS], Search())[0]
             mine, other = ours.tokenizer.decode(best.ids), tokenizer.decode(said, skip_special_tokens=True)

@@ -19,11 +19,11 @@ import regard
 from regard.config import Settings, merge
 from regard.data.collate import collate_pairs
 from regard.data.tokens import TokenLists
-from regard.run.plan import Plan
-from regard.run.session import Finished
-from regard.tasks.held_out import real_loss
+from regard.families.held_out import real_loss
 from regard.text.corpus import PairFiles, read_pairs
-from regard.trainer.loop import Progress, Scored
+from regard.training.loop import Progress, Scored
+from regard.training.plan import Plan
+from regard.training.session import Finished
 
 MULTI30K, TATOEBA = "multi30k", "tatoeba"
 

@@ -63,8 +63,8 @@ def bench(data: Path, folder: Path) -> dict[str, Any]:
 def measure(text: Path, workers: int, to: Path) -> dict[str, Any]:
     """One run of a few updates."""
     import regard
-    from regard.run.plan import Plan
-    from regard.trainer.loop import Progress
+    from regard.training.loop import Progress
+    from regard.training.plan import Plan
 
     settings = {
         "size": "tiny", "workers": workers, "threads": 1, "stop": {"steps": STEPS}, "text": {"vocab_size": 6000},

@@ -99,7 +99,7 @@ def transformer(size: str, folder: Path) -> dict[str, Any]:
     import transformers
 
     from regard.config import ModelConfig
-    from regard.interop import marian
+    from regard.formats import marian
     from regard.model.transformer import EncoderDecoder
 
     shape, vocabulary = TRANSFORMER[size], 37_000

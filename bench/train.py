@@ -25,14 +25,14 @@ from regard.config import RunConfig, merge, resolve
 from regard.data.batch import PairBatch
 from regard.data.store import open_tensors
 from regard.device import settled
+from regard.families.translate.recipe import TRANSLATE
 from regard.model.positions import sinusoids
-from regard.run import crew
-from regard.run.begin import begin
-from regard.run.record import TOKENS
-from regard.run.reserve import in_reserve
-from regard.tasks.translate import TRANSLATE
 from regard.text.tokenizer import Tokenizer
-from regard.trainer.state import Standing
+from regard.training import workers as crew
+from regard.training.checkpoint import Standing
+from regard.training.forked import in_reserve
+from regard.training.prepare import begin
+from regard.training.record import TOKENS
 
 SETTINGS: dict[str, Any] = {
     "size": "tiny", "device": "cpu", "text": {"vocab_size": 10_000}, "model": {"dropout": 0.3},
@@ -142,7 +142,7 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
         crew.load_all()
         with in_reserve(processes - 1, crew.work) as reserve, settled(threads):
             team = crew.Team(run, TRANSLATE, config, tokenizer, Standing(), reserve=reserve)
-            from regard.trainer.distributed import Word
+            from regard.training.distributed import Word
 
             def update() -> int:
                 team.world.tell(Word.STEP)

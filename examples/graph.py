@@ -20,8 +20,8 @@ import torch.nn.functional as F
 from chart import GREY, Picture, heat_map
 from torch import Tensor, nn
 
-from regard.look.record import record_attention
 from regard.model.attention import MultiHeadAttention
+from regard.model.capture import record_attention
 from regard.model.masks import graph_mask
 
 COMMUNITIES, NODES, FEATURES = 4, 24, 8

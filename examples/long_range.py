@@ -22,8 +22,8 @@ import torch.nn.functional as F
 from chart import Picture, legend, line_chart
 from torch import Tensor, nn
 
-from regard.look.record import record_attention
 from regard.model.attention import MultiHeadAttention
+from regard.model.capture import record_attention
 from regard.model.positions import Sinusoidal
 
 SYMBOLS, EARLY = 8, 8  # how many symbols there are; the mark is at one of so many first places

@@ -13,38 +13,38 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from regard.errors import ConfigError, CorpusError, FolderError, RegardError, RunError
-    from regard.look.record import record_attention, record_hidden
+    from regard.families.answer.pipeline import Answer, Answerer
+    from regard.families.encode.decoder import Decoder
+    from regard.families.encode.pipeline import Encoder
+    from regard.families.fill.pipeline import Candidate, Filled, Filler
+    from regard.families.translate.pipeline import Translator
+    from regard.families.translate.translation import Translation
+    from regard.families.write.pipeline import Writer
+    from regard.model.capture import record_attention, record_hidden
     from regard.text.samples import induction, phrasebook
     from regard.text.stories import Story
-    from regard.use.answerer import Answer, Answerer
-    from regard.use.decoder import Decoder
-    from regard.use.encoder import Encoder
-    from regard.use.filler import Candidate, Filled, Filler
-    from regard.use.translation import Translation
-    from regard.use.translator import Translator
-    from regard.use.writer import Writer
 
 _HOMES = {
-    "Answer": "regard.use.answerer",
-    "Answerer": "regard.use.answerer",
-    "Candidate": "regard.use.filler",
+    "Answer": "regard.families.answer.pipeline",
+    "Answerer": "regard.families.answer.pipeline",
+    "Candidate": "regard.families.fill.pipeline",
     "ConfigError": "regard.errors",
     "CorpusError": "regard.errors",
-    "Decoder": "regard.use.decoder",
-    "Encoder": "regard.use.encoder",
-    "Filled": "regard.use.filler",
-    "Filler": "regard.use.filler",
+    "Decoder": "regard.families.encode.decoder",
+    "Encoder": "regard.families.encode.pipeline",
+    "Filled": "regard.families.fill.pipeline",
+    "Filler": "regard.families.fill.pipeline",
     "FolderError": "regard.errors",
     "RegardError": "regard.errors",
     "RunError": "regard.errors",
     "Story": "regard.text.stories",
-    "Translation": "regard.use.translation",
-    "Translator": "regard.use.translator",
-    "Writer": "regard.use.writer",
+    "Translation": "regard.families.translate.translation",
+    "Translator": "regard.families.translate.pipeline",
+    "Writer": "regard.families.write.pipeline",
     "induction": "regard.text.samples",
     "phrasebook": "regard.text.samples",
-    "record_attention": "regard.look.record",
-    "record_hidden": "regard.look.record",
+    "record_attention": "regard.model.capture",
+    "record_hidden": "regard.model.capture",
 }
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any
 
 from regard.errors import FolderError
 from regard.files import MARK, hash_file, open_regular, parse_json, read_regular
+from regard.formats import detect as foreign
 from regard.install import ABOUT, CARD, MOST_JSON_BYTES, SEAL, WEIGHTS, Content, place_of, seal_of, write_model
-from regard.interop import foreign
 
 __all__ = [
     "ABOUT",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.engine.options import EngineOptions
+    from regard.engines.options import EngineOptions
     from regard.folder import ModelFolder
 
 
@@ -22,7 +22,7 @@ def load(
     part: to open a plain BERT as an encoder (BertModel's numbers), generation-encoder (BertGenerationEncoder's, without
     token types) or decoder (BertGenerationDecoder); what had no place and what is fresh is in `dropped`, `new`.
     """
-    from regard.engine.options import EngineOptions
+    from regard.engines.options import EngineOptions
     from regard.errors import RegardError
     from regard.folder import TRIES, ModelFolder
 
@@ -41,9 +41,9 @@ def load(
 
 def _open(folder: ModelFolder, options: EngineOptions, part: str | None) -> Any:
     from regard.errors import FolderError
+    from regard.families import all_families, find_family, import_part
     from regard.folder import ABOUT
-    from regard.interop.foreign import take_part
-    from regard.tasks import all_families, find_family, import_part
+    from regard.formats.detect import take_part
 
     if part:
         folder.about = take_part(folder.about, folder.config, part)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from regard.config import Settings
-    from regard.run.plan import Plan
-    from regard.run.session import Event, Finished
-    from regard.trainer.stop import Stopper
+    from regard.training.plan import Plan
+    from regard.training.session import Event, Finished
+    from regard.training.stop import Stopper
 
 
 def train(
@@ -37,7 +37,7 @@ def train(
     files: for translate, `source` and `target` (and valid_source, valid_target, columns, keys); for write and fill
     `text`, for answer `stories`, each one file or a list of them (and `valid`).
     """
-    from regard.trainer.stop import Stopper
+    from regard.training.stop import Stopper
 
     stopper = Stopper()
     with stopper.listening():
@@ -65,14 +65,14 @@ def training(
 
     Whoever stops reading stops the training; the state is saved.
     """
+    from regard.families import find_recipe
     from regard.load import load
-    from regard.run.arguments import check_request
-    from regard.run.beginning import choose_start
-    from regard.tasks import find_recipe
+    from regard.training.arguments import check_request
+    from regard.training.init_from import choose_start
 
     request = check_request(find_recipe(task), settings, files)  # a typo is told before any file is read
     begins = choose_start(start, encoder, decoder)
-    from regard.run.launch import launch  # with torch from here on
-    from regard.trainer.stop import Stopper
+    from regard.training.launch import launch  # with torch from here on
+    from regard.training.stop import Stopper
 
     yield from launch(request, Path(to), begins, fresh, stopper or Stopper(), load)

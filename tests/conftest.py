@@ -14,12 +14,13 @@ import pytest
 import torch
 
 import regard
+from regard import compare
 from regard.config import ModelConfig
 from regard.model.transformer import EncoderDecoder
-from regard.run import claims, compare
 from regard.text.stories import write_stories
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
+from regard.training import claims
 
 # A slow machine is no failure, and a gate must give the same answer twice.
 hypothesis.settings.register_profile("here", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -74,8 +75,8 @@ def _quick_work():
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.engine.ctranslate2.TRIAL_ROWS", 4)
-        patch.setattr("regard.run.plan.TRY_SECONDS", 0.0)
+        patch.setattr("regard.engines.ctranslate2.TRIAL_ROWS", 4)
+        patch.setattr("regard.training.plan.TRY_SECONDS", 0.0)
         patch.setattr(claims, "_ask", ask_here)
         yield
 

@@ -13,11 +13,12 @@ from safetensors.torch import save
 
 import regard
 import regard.config
+from regard import compare
 from regard.cli.report import describe
-from regard.interop import own
-from regard.run import claims, compare
-from regard.tasks import find_recipe
-from regard.tasks.card import describe_comparison
+from regard.families import find_recipe
+from regard.formats import own
+from regard.training import claims
+from regard.training.card import describe_comparison
 
 FOLDERS = ["folder", "writer_folder", "filler_folder"]
 
@@ -54,7 +55,7 @@ def test_a_model_that_differs_there_claims_nothing_and_opens_here(task, wrong, t
         return contents | {"config.json": json.dumps(json.loads(contents["config.json"]) | wrong)}
 
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(f"regard.tasks.{task}.{task.upper()}", dataclasses.replace(family, pack=pack))
+    monkeypatch.setattr(f"regard.families.{task}.{task.upper()}", dataclasses.replace(family, pack=pack))
     to = tmp_path / "model"
     finished = regard.train(task, to=to, settings=family_settings(task, 20), **family_files[task])
     about = read(to, "regard.json")

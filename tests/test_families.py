@@ -11,10 +11,10 @@ import torch
 from conftest import TASKS, family_settings
 
 import regard
+from regard.families import find_recipe
 from regard.files import hash_file
-from regard.tasks import find_recipe
-from regard.tasks.task import no_probes
-from regard.trainer.loop import Progress
+from regard.training.loop import Progress
+from regard.training.recipe import no_probes
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
 
@@ -119,7 +119,7 @@ def test_what_a_training_looks_at_is_written_down_once_and_changes_nothing(task,
             assert maps.min() >= 0 and maps.sum(-1).max() < 1.03
     assert frames[0]["probes"] != frames[-1]["probes"]
     family = find_recipe(task)
-    monkeypatch.setattr(f"regard.tasks.{task}.{task.upper()}", replace(family, probe=no_probes))
+    monkeypatch.setattr(f"regard.families.{task}.{task.upper()}", replace(family, probe=no_probes))
     regard.train(task, to=tmp_path / "blind", settings=settings, **family_files[task])
     assert (tmp_path / "m" / "model.safetensors").read_bytes() == (
         tmp_path / "blind" / "model.safetensors"

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.run.journal import FILM, METRICS, Journal, read_after, read_entries
+from regard.training.log import FILM, METRICS, Journal, read_after, read_entries
 
 
 @given(st.lists(st.integers(0, 9), max_size=12).map(sorted), st.integers(-1, 9), st.integers(0, 30))

@@ -3,7 +3,7 @@
 import random
 
 import regard
-from regard.trainer.loop import Progress
+from regard.training.loop import Progress
 
 
 def test_a_translator_learns_to_reverse_what_it_never_saw(tmp_path):

@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 import regard
 from regard.cli.commands import app
+from regard.convert import bring_in
 from regard.files import hash_file
 from regard.model.size import count_parameters
-from regard.run.exchange import bring_in
-from regard.run.plan import Plan
-from regard.tasks.lineage import name_bases
+from regard.training.lineage import name_bases
+from regard.training.plan import Plan
 
 FOLDERS = {"translate": "folder", "write": "writer_folder", "fill": "filler_folder", "answer": "answerer_folder"}
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import regard
 from regard.config import merge, resolve
 from regard.data.store import open_tensors, write_tensors
-from regard.run.plan import AT_ONCE, Plan, is_due, last_step, lay_out, validations
-from regard.run.session import Finished
-from regard.trainer.loop import Progress, Scored
-from regard.trainer.state import StateStore
+from regard.training.checkpoint import StateStore
+from regard.training.loop import Progress, Scored
+from regard.training.plan import AT_ONCE, Plan, is_due, last_step, lay_out, validations
+from regard.training.session import Finished
 
 
 def run(to, files, steps, **others):

@@ -9,7 +9,7 @@ import pytest
 from conftest import TASKS, family_settings, write_lines, write_pairs
 
 import regard
-from regard.tasks import find_recipe
+from regard.families import find_recipe
 from regard.text.stories import write_stories
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.run import reserve
-from regard.run.reserve import in_reserve
+from regard.training import forked as reserve
+from regard.training.forked import in_reserve
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
 
@@ -60,7 +60,7 @@ def test_those_that_nobody_wants_are_gone_afterwards(may_fork):
 
 def test_those_that_wait_end_when_the_first_process_is_killed():
     program = (
-        "import os, time\nfrom regard.run.reserve import in_reserve\n"
+        "import os, time\nfrom regard.training.forked import in_reserve\n"
         "with in_reserve(2, print) as kept:\n"
         "    print(*[one.pid for one in kept], flush=True)\n    time.sleep(600)\n"
     )
@@ -91,7 +91,7 @@ def test_a_lock_of_the_first_process_ends_with_it_while_they_live_on(tmp_path, m
 
 
 def test_a_process_without_other_threads_can_be_forked():
-    program = "from regard.run import crew, reserve\ncrew.load_all()\nprint(reserve.can_fork())"
+    program = "from regard.training import crew, reserve\ncrew.load_all()\nprint(reserve.can_fork())"
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"
     )

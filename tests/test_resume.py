@@ -14,9 +14,9 @@ from safetensors.torch import load_file
 
 import regard
 from regard.files import hash_file
-from regard.trainer.loop import Progress, Scored
-from regard.trainer.state import Standing, StateStore
-from regard.trainer.stop import Stopper
+from regard.training.checkpoint import Standing, StateStore
+from regard.training.loop import Progress, Scored
+from regard.training.stop import Stopper
 
 STEPS = 50
 
@@ -63,7 +63,7 @@ def test_n_steps_and_n_more_are_2n_steps(whole, tmp_path, pairs):
 @pytest.mark.parametrize("moment", ["learn", "encode", "score"])
 def test_a_stop_asked_for_at_any_moment_is_clean(whole, tmp_path, pairs, moment, monkeypatch):
     """Also while learning pieces, tokenising or validating."""
-    from regard.tasks import translate
+    from regard.families.translate import recipe as translate
     from regard.text.tokenizer import Tokenizer
 
     stopper = Stopper()

@@ -13,7 +13,7 @@ from conftest import SHORT
 from test_resume import STEPS, command, make_states, settings
 
 import regard
-from regard.run.record import clear, sole_owner
+from regard.training.record import clear, sole_owner
 
 
 def tree(folder):
@@ -185,7 +185,7 @@ HOLD = """
 import os, sys, time
 from pathlib import Path
 from regard.errors import RunError
-from regard.run.record import sole_owner
+from regard.training.record import sole_owner
 to, log, turns = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 (log / f"ready-{os.getpid()}").touch()
 while len(list(log.glob("ready-*"))) < 3:

@@ -10,9 +10,9 @@ from test_families import bits
 
 import regard
 from regard.config import ModelConfig
-from regard.generate.settings import Search
+from regard.decoding.settings import Search
 from regard.model.transformer import CausalLM, EncoderDecoder
-from regard.trainer.loop import Progress
+from regard.training.loop import Progress
 
 UNTIED = [
     ("translate", "post", "MarianMTModel"),

@@ -14,8 +14,8 @@ from conftest import SHORT
 
 import regard
 from regard.config import merge
-from regard.run import reserve
-from regard.trainer.state import StateStore
+from regard.training import forked as reserve
+from regard.training.checkpoint import StateStore
 
 TINY = merge(SHORT, {"model": {"layers": 1, "width": 16, "heads": 2, "inner": 32}, "train": {"valid_every": 1000}})
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from regard.cli.output import put, say
 from regard.cli.settings import Columns, Keys, pair_of_numbers, pair_of_words
-from regard.cli.told import put, say
 from regard.errors import CorpusError
 from regard.text.corpus import PairFiles, holds_pairs, refuse_unread
 
@@ -39,8 +39,8 @@ def check(
     What is wrong, where, what training would do about it, and how to fix it. The exit code is 1 if training would
     stop; with --strict, for any problem; else 0.
     """
-    from regard.text.ailments import Report
-    from regard.text.doctor import check_pairs, check_text, hashes_of
+    from regard.text.check import check_pairs, check_text, hashes_of
+    from regard.text.problems import Report
     from regard.text.running import TextFiles
 
     chosen = pair_of_numbers(columns or "1,2"), pair_of_words(keys) if keys else None
@@ -100,7 +100,7 @@ def _as_json(report: Any) -> dict[str, Any]:
 
 def describe(report: Any) -> str:
     """One page: what hurts most comes first."""
-    from regard.text.ailments import counted
+    from regard.text.problems import counted
 
     names = report.files
     title = (
@@ -134,7 +134,7 @@ def describe(report: Any) -> str:
 
 def say_what_hurts(pairs: PairFiles | None, texts: list[Path], valid: PairFiles | None = None) -> None:
     """The first lines of a training: what a quick check finds in its text, a line each."""
-    from regard.text.doctor import check_pairs, check_text
+    from regard.text.check import check_pairs, check_text
 
     try:
         report = check_pairs(pairs, most=QUICK_LINES, valid=valid) if pairs else check_text(texts, most=QUICK_LINES)

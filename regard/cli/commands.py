@@ -11,11 +11,11 @@ import typer
 
 from regard import __version__
 from regard.cli.check import check
-from regard.cli.exchange import export_model, import_model
+from regard.cli.convert import export_model, import_model
 from regard.cli.look import look
+from regard.cli.output import hint_at_typing, put, say, stream, told, visible
 from regard.cli.serve import serve_models
 from regard.cli.settings import Columns, Keys, Model, applying, choose_pair, refuse_together
-from regard.cli.told import hint_at_typing, put, say, stream, told, visible
 from regard.cli.train import train_app
 from regard.errors import ConfigError, FolderError
 
@@ -150,7 +150,7 @@ def write(
     as_json: Json = False,
 ) -> None:
     """Go on with a text, shown as it is written."""
-    from regard.generate.settings import Sampling
+    from regard.decoding.settings import Sampling
     from regard.text.stories import read_stdin
 
     Sampling(temperature, top_k, top_p)  # what cannot be is told before the model is opened
@@ -187,7 +187,7 @@ def fill(
     """Fill the gaps of a text: the likeliest words with their probabilities."""
     from dataclasses import asdict
 
-    from regard.use.given import name_unknown
+    from regard.text.given import name_unknown
 
     filled = _open(model, "fill").fill(text, top=top)
     if filled.unknown:
@@ -313,8 +313,8 @@ def _open(folder: Path, task: str, engine: str | None = None, precision: str | N
     """The model in a folder, which must be of this task."""
     import warnings
 
+    from regard.families import find_family
     from regard.load import load
-    from regard.tasks import find_family
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", RuntimeWarning)

@@ -12,9 +12,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
-from regard.cli.told import hint_at_typing
+from regard.alignment.links import to_pharaoh
+from regard.cli.output import hint_at_typing
 from regard.errors import CorpusError
-from regard.look.align import to_pharaoh
 
 FIRST, MOST = 128, 2048  # lines that are sorted and translated together: few at first, so that soon something is seen
 BLOCK = 2**16  # bytes read at a time

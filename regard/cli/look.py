@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from regard.cli.output import put, say
 from regard.cli.settings import Model, applying
-from regard.cli.told import put, say
 
 WHOLE = (".html", ".json")  # endings of files with everything in them
 MOST = 96  # tokens up to which a page tells why without being asked: each word and each head takes a forward
@@ -29,7 +29,7 @@ def look(
     from regard.errors import ConfigError
     from regard.load import load
     from regard.look.export import refuse_file_of_others
-    from regard.look.seen import ENDINGS
+    from regard.look.inspection import ENDINGS
     from regard.text.stories import read_sentences
 
     if to and to.suffix not in ENDINGS:

@@ -7,17 +7,17 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-from regard.cli.told import visible
-from regard.run.plan import Plan
-from regard.run.session import Finished
-from regard.tasks import find_family
-from regard.tasks.card import count_in_words, describe_comparison, describe_shape
-from regard.tasks.lineage import name_bases
-from regard.text.ailments import counted
+from regard.cli.output import visible
+from regard.families import find_family
+from regard.text.problems import counted
 from regard.train import training
-from regard.trainer.loop import Progress as Step
-from regard.trainer.loop import Scored
-from regard.trainer.stop import Stopper
+from regard.training.card import count_in_words, describe_comparison, describe_shape
+from regard.training.lineage import name_bases
+from regard.training.loop import Progress as Step
+from regard.training.loop import Scored
+from regard.training.plan import Plan
+from regard.training.session import Finished
+from regard.training.stop import Stopper
 
 TELL_SECONDS = 30  # of training between two lines on how far it got, where no live one can be shown
 MOST_SHOWN, LEAST_SHOWN = 4, 0.05  # sentences of a hop, and how much it must have looked at them

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.told import say
+from regard.cli.output import say
 
 
 def serve_models(
@@ -65,7 +65,7 @@ def _serve(
     from regard.errors import ConfigError
     from regard.serve.app import LOOPBACK, serve
     from regard.serve.limits import Limits
-    from regard.serve.served import Gallery
+    from regard.serve.registry import Gallery
 
     if host not in LOOPBACK and api_key is None and not without_key:
         raise ConfigError(f"--host {host} lets other machines in: give --api-key (or REGARD_API_KEY), or --without-key "

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from regard.cli.output import told
 from regard.cli.settings import Columns, Keys, choose_pair, collect
-from regard.cli.told import told
 from regard.text.corpus import PairFiles
 
 train_app = typer.Typer(help="Train a model on your own text.", no_args_is_help=True, rich_markup_mode=None)
@@ -66,8 +66,8 @@ def _with_run_options(function: Callable[..., None]) -> Callable[..., None]:
 def _watch(task: str, to: Path, run: dict[str, Any], **files: Any) -> None:
     from regard.cli.check import say_what_hurts
     from regard.cli.report import watch
-    from regard.run.arguments import check_request
-    from regard.tasks import find_recipe
+    from regard.families import find_recipe
+    from regard.training.arguments import check_request
 
     request = check_request(find_recipe(task), run["settings"], files)  # what cannot be is told at once
     text = request.train_files

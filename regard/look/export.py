@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from regard import __version__
 from regard.errors import ConfigError
 from regard.files import open_regular
+from regard.look.attribution import agreement
 from regard.look.draw import MARK as SVG_MARK
-from regard.look.why import agreement
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.look.seen import Kind, Seen
+    from regard.look.inspection import Kind, Seen
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
 SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "said", "why", "page")

@@ -10,7 +10,7 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.look.seen import Seen
+    from regard.look.inspection import Seen
 
 STUCK = 0.5  # a head that spends half of its looks on one place, whoever looks, has a sink
 

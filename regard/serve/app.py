@@ -32,7 +32,7 @@ from regard.serve.metrics import Metrics
 from regard.serve.openai import make_openai
 from regard.serve.own import make_own
 from regard.serve.protocol import Protocol, Room
-from regard.serve.served import Gallery
+from regard.serve.registry import Gallery
 
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.serve.limits import RequestError, check_shape
 from regard.serve.metrics import Metrics
-from regard.serve.served import Gallery
+from regard.serve.registry import Gallery
 
 OPEN = {"/", "/health", "/ready"}  # routes that neither compute nor read anything; and the page, which holds nothing
 POLICY = (

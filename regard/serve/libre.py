@@ -14,7 +14,7 @@ from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.describe import STRING, TEXTS, WHOLE, described
 from regard.serve.limits import RequestError, check_shape
 from regard.serve.markup import Passage, lift, put_back
-from regard.serve.served import Gallery, Served
+from regard.serve.registry import Gallery, Served
 
 
 async def read_body(request: Request) -> dict[str, Any]:

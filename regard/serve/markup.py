@@ -11,7 +11,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from html import escape
 
-from regard.look.align import Links
+from regard.alignment.links import Links
 from regard.serve.limits import RequestError
 from regard.serve.scanner import CLOSE, COPY, OPEN, TEXT, Token, scan, text_of
 

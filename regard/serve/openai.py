@@ -20,7 +20,7 @@ from regard.serve.describe import SHARE, STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
 from regard.serve.own import texts_of, told_aside
-from regard.serve.served import Gallery, Served
+from regard.serve.registry import Gallery, Served
 
 MOST_CHANCES, MOST_STOPS, STOP_LETTERS = 8, 4, 200
 

@@ -12,16 +12,16 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from regard.families.translate.translation import Translation
 from regard.files import parse_json, read_regular
 from regard.install import ABOUT, MOST_JSON_BYTES
-from regard.run.journal import FILM, METRICS, read_after
 from regard.serve.aside import aside
 from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
-from regard.serve.served import Gallery, as_dict
+from regard.serve.registry import Gallery, as_dict
 from regard.text.stories import split_sentences
-from regard.use.translation import Translation
+from regard.training.log import FILM, METRICS, read_after
 
 LETTERS_EACH = 400  # of a translation or a vector in an answer, about
 MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training that are told at a time

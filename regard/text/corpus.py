@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 
 from regard.errors import ConfigError, CorpusError
 from regard.files import hash_file, open_regular
-from regard.text.ailments import counted
+from regard.text.problems import counted
 
 KINDS = {".tsv": "columns", ".tab": "columns", ".jsonl": "keys", ".ndjson": "keys", ".json": "keys"}  # of pairs
 GZIP_MAGIC = b"\x1f\x8b"

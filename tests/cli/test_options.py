@@ -11,8 +11,8 @@ from test_cli import run
 
 import regard
 from regard.cli.report import Report
-from regard.run.plan import Plan
-from regard.trainer.loop import Progress
+from regard.training.loop import Progress
+from regard.training.plan import Plan
 
 TALE = "Brian is a frog.\nBrian is yellow.\nGreg is a frog.\n"
 

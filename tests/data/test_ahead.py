@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from regard.data.ahead import Ahead
+from regard.data.prefetch import Ahead
 
 
 def test_everything_comes_in_order_and_then_nothing():

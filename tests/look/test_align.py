@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import regard
+from regard.alignment.heads import choose_heads, keep_telling
+from regard.alignment.learn import learn_lexicon
+from regard.alignment.lexical_table import FILE, Chances
+from regard.alignment.links import Agreement, align_words, read_pharaoh, symmetrise, to_pharaoh, words_of
 from regard.data.tokens import EncodedPairs, TokenLists
-from regard.engine.lexicon import learn_lexicon
 from regard.errors import FolderError
-from regard.interop.ctranslate2 import _bring_forward
-from regard.look.align import Agreement, align_words, read_pharaoh, symmetrise, to_pharaoh, words_of
-from regard.look.chances import FILE, Chances
-from regard.look.heads import choose_heads, keep_telling
+from regard.formats.ctranslate2 import _bring_forward
 from regard.model.transformer import EncoderDecoder
 
 
@@ -158,7 +158,9 @@ def test_a_lexicon_is_kept_and_read_without_torch(translator, folder):
     rows = kept.of(ids, ids)
     assert rows.shape == (len(ids), len(ids)) and (rows > 0).all() and (rows <= 1).all()
     assert Chances.read((folder / FILE).read_bytes()).pack() == (folder / FILE).read_bytes()
-    code = "import sys; from regard.look.chances import Chances; Chances.read(open(sys.argv[1], 'rb').read())"
+    code = (
+        "import sys; from regard.alignment.lexical_table import Chances; Chances.read(open(sys.argv[1], 'rb').read())"
+    )
     code += "; print('torch' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code, folder / FILE], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "False"
@@ -191,7 +193,7 @@ def test_given_translations_are_aligned_and_scored_against_gold(translator, pair
 def test_a_lexicon_of_odd_columns_is_refused(odd):
     from safetensors.numpy import save
 
-    from regard.look.order import WIDEST
+    from regard.alignment.hmm import WIDEST
 
     ids, table = np.zeros(1, np.int32), np.ones(1, np.float32)
     right = {"sources": ids, "targets": ids, "chances": table, "back": table,

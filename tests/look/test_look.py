@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import regard
+from regard.look.attribution import silence
 from regard.look.draw import draw_svg, draw_terminal
 from regard.look.measure import find_sink, spread
-from regard.look.why import silence
 
 
 def test_looking_gives_all_layers_and_heads_and_does_not_change_the_translation(translator):

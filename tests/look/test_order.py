@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.look.order import ANYTHING, NOWHERE, WIDEST, counted_jumps, first_jumps, follow
+from regard.alignment.hmm import ANYTHING, NOWHERE, WIDEST, counted_jumps, first_jumps, follow
 
 
 def by_hand(likely, jumps):

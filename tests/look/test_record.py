@@ -11,10 +11,10 @@ from torch import nn
 
 import regard
 from regard.config import ModelConfig
-from regard.engine.flat import FlatDecoder
-from regard.look.record import record_attention, record_hidden
-from regard.look.why import silence
+from regard.engines.flat import FlatDecoder
+from regard.look.attribution import silence
 from regard.model.attention import MultiHeadAttention, attend, attend_with_weights
+from regard.model.capture import record_attention, record_hidden
 from regard.model.transformer import CausalLM, EncoderDecoder
 
 THREADS = 8

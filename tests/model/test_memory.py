@@ -5,8 +5,8 @@ import torch
 from torch.autograd import gradcheck
 
 from regard.config import ModelConfig
-from regard.look.record import record_attention
 from regard.model.attention import linear_attention, soft_attention
+from regard.model.capture import record_attention
 from regard.model.memory import MemoryNetwork, keep_chosen
 from regard.model.story import StoryTransformer, mixture, newest_match
 

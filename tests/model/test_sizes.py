@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from regard.config import ModelConfig
-from regard.interop import bert
+from regard.families.fill.recipe import SIZES as FILL
+from regard.families.translate.recipe import SIZES as TRANSLATE
+from regard.formats import bert
 from regard.model.transformer import EncoderDecoder, TextEncoder
-from regard.tasks.fill import SIZES as FILL
-from regard.tasks.translate import SIZES as TRANSLATE
 
 
 @pytest.mark.parametrize(

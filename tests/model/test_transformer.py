@@ -6,8 +6,8 @@ from torch import nn
 
 from regard.config import ModelConfig
 from regard.data.batch import TextBatch
-from regard.look.record import record_attention
 from regard.model.blocks import Block, Dropout
+from regard.model.capture import record_attention
 from regard.model.transformer import EncoderDecoder, MaskedLM
 
 PAD = 49

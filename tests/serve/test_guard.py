@@ -93,7 +93,7 @@ import asyncio, sys
 from opentelemetry import trace
 from regard.serve.app import make_app
 from regard.serve.limits import Limits
-from regard.serve.served import Gallery
+from regard.serve.registry import Gallery
 
 class Listener(trace.TracerProvider):
     def get_tracer(self, *words, **more):

@@ -9,7 +9,7 @@ import pytest
 
 from regard.machine import held_memory
 from regard.serve.limits import Limits, RequestError
-from regard.serve.owner import REST, Owner
+from regard.serve.scheduler import REST, Owner
 
 
 @pytest.mark.parametrize("size", [100, 300], ids=["as large as the queue", "three times as large"])

@@ -11,9 +11,9 @@ from server import EngineOptions
 
 import regard
 from regard.folder import ABOUT
-from regard.run.journal import METRICS
 from regard.serve.limits import RequestError
 from regard.serve.own import read_run
+from regard.training.log import METRICS
 
 TEXT = "The old dog sleeps in the garden."
 

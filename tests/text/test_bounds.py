@@ -11,7 +11,7 @@ from tokenizers import Tokenizer as Pieces
 import regard
 from regard.errors import ConfigError, FolderError
 from regard.files import hash_file
-from regard.interop.tokenizers import read_tokenizer
+from regard.formats.tokenizers import read_tokenizer
 from regard.text.bounds import FAMOUS, check_pieces, check_tokenizer
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import (

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 import regard
 from regard.cli.commands import app
 from regard.errors import CorpusError
-from regard.text.ailments import AILMENTS
+from regard.text.check import check_pairs, check_text, hashes_of
 from regard.text.corpus import PairFiles, read_pairs
-from regard.text.doctor import check_pairs, check_text, hashes_of
+from regard.text.problems import AILMENTS
 from regard.text.running import TextFiles, read_documents
 
 ENGLISH = [phrase.source for phrase in regard.phrasebook("en", "de", 6000)]

@@ -5,8 +5,8 @@ import random
 import pytest
 from test_doctor import ENGLISH, GERMAN, pair, run, write
 
+from regard.text.check import check_pairs
 from regard.text.corpus import PairFiles
-from regard.text.doctor import check_pairs
 from regard.text.shifts import UNRELATED, find_shifts
 
 

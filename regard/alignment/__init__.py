@@ -1,0 +1,1 @@
+"""Which words belong together: lexical table, HMM, attention heads, links."""

@@ -1,0 +1,187 @@
+"""A lexicon learned by counting: how likely a source token becomes a target token, and the other way round.
+
+First words alone are counted (IBM Model 1, Brown et al. 1993), then what both directions agree on (Liang et al. 2006),
+then with the order in which a text is read (alignment/hmm.py), which tells a word from a frequent one beside it. A matter
+of seconds: enough to say which words are worth considering, and to tell a head that aligns from one that does not.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.alignment.hmm import Array, counted_jumps, first_jumps, follow
+from regard.alignment.lexical_table import RAREST, Chances
+from regard.alignment.links import UNLIKE
+from regard.data.tokens import EncodedPairs
+
+ROUNDS_ALONE, ROUNDS_AGREED, ROUNDS_ORDERED = 2, 3, 4  # of counting
+PART = 2000  # pairs of sentences whose links are made at a time
+MOST_LINKS = 8_000_000  # pairs of tokens that are counted; of a larger text, pairs of sentences are taken at intervals
+LINKS_AT_ONCE = 100_000  # that are followed in their order
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """For each source and target token that were seen together, how likely each is given the other; and how likely a
+    reader jumps so far from one token to the next, in the source and in the target.
+    """
+
+    vocab_size: int
+    keys: Tensor  # (N,) source * vocab_size + target, ascending
+    chances: Tensor  # (N,) of the target given the source
+    back: Tensor  # (N,) of the source given the target
+    jumps: tuple[Array, Array]  # in the source, in the target
+
+    def likely(self, count: int) -> dict[int, list[int]]:
+        """For each source token, the `count` likeliest targets, likeliest first."""
+        sources, targets = self.keys // self.vocab_size, self.keys % self.vocab_size  # (N,) each
+        order = torch.argsort(self.chances, descending=True, stable=True)
+        order = order[torch.argsort(sources[order], stable=True)]  # by source, likeliest first
+        sizes = torch.bincount(sources, minlength=self.vocab_size)  # (V,)
+        ranks = torch.arange(len(order)) - (sizes.cumsum(0) - sizes)[sources[order]]  # (N,) within its source
+        order = order[ranks < count]
+        found: dict[int, list[int]] = {}
+        for source, target in zip(sources[order].tolist(), targets[order].tolist(), strict=True):
+            found.setdefault(source, []).append(target)
+        return found
+
+    def kept(self) -> Chances:
+        """As it is used to align, without what is hardly ever so."""
+        is_kept = torch.maximum(self.chances, self.back) > RAREST
+        keys, chances, back = (one[is_kept].numpy() for one in (self.keys, self.chances, self.back))
+        return Chances(keys // self.vocab_size, keys % self.vocab_size, chances, back, self.jumps)
+
+
+def learn_lexicon(pairs: EncodedPairs, vocab_size: int, is_word: Tensor) -> Lexicon:
+    """Counts which tokens stand together, again and again, each time by what the last count made likely.
+
+    pairs: each side with its end; is_word (V,): which tokens have letters: a mark is not what a word comes from
+    """
+    links = int((pairs.sources.lengths * pairs.targets.lengths).sum())
+    rows = torch.arange(0, len(pairs), max(1, -(-links // MOST_LINKS)))  # (R,)
+    keys, where, steps, places = _links(pairs, rows, vocab_size)
+    sources, targets = keys // vocab_size, keys % vocab_size  # (N,) each
+    chances, back = _count(where, (steps, places), (sources, targets), vocab_size)
+    del steps, places
+    fits = torch.where(is_word[sources] == is_word[targets], 1.0, UNLIKE)  # (N,)
+    lengths = tuple(side.lengths[rows].numpy() for side in (pairs.sources, pairs.targets))
+    forward = _follow_all(where.numpy(), lengths, sources, chances, fits, vocab_size, is_back=False)
+    backward = _follow_all(where.numpy(), lengths, targets, back, fits, vocab_size, is_back=True)
+    return Lexicon(vocab_size, keys, forward[0], backward[0], (forward[1], backward[1]))
+
+
+def _links(pairs: EncodedPairs, rows: Tensor, vocab_size: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Every source token with every target token of its pair: the entries (N,), and of each link (L,) its entry, and
+    which target and which source token of the text it is. In parts and in few bytes: these are the largest things that
+    a training holds.
+    """
+    count = int((pairs.sources.lengths[rows] * pairs.targets.lengths[rows]).sum())
+    small = torch.int32 if vocab_size**2 <= torch.iinfo(torch.int32).max else torch.int64
+    every = torch.empty(count, dtype=small)  # (L,) entries by their keys
+    steps, places = torch.empty(count, dtype=torch.int32), torch.empty(count, dtype=torch.int32)  # (L,) each
+    known = torch.empty(0, dtype=small)  # (N,)
+    start = said = 0
+    for part in rows.split(PART):
+        sources, targets, mine, their = _links_of(pairs, part)
+        here = slice(start, start + len(sources))
+        every[here], steps[here], places[here] = sources * vocab_size + targets, mine + said, their
+        known = torch.unique(torch.cat([known, torch.unique(every[here])]))
+        start += len(sources)
+        said += int(pairs.targets.lengths[part].sum())
+    where = every if small == torch.int32 else torch.empty_like(steps)
+    for there, keys in zip(where.split(LINKS_AT_ONCE), every.split(LINKS_AT_ONCE), strict=True):
+        there.copy_(torch.searchsorted(known, keys))
+    return known.long(), where, steps, places
+
+
+def _count(
+    where: Tensor, said: tuple[Tensor, Tensor], givers: tuple[Tensor, Tensor], vocab_size: int
+) -> tuple[Tensor, Tensor]:
+    """How likely what is said is, given what it may come from, in both directions: at first each for itself, then by
+    what both hold likely.
+
+    where (L,): the entry of each link; said (L,): which token of the text it explains; givers (N,): of each entry
+    """
+    chances = [torch.ones(len(givers[0])) for _ in said]
+    for number in range(ROUNDS_ALONE + ROUNDS_AGREED):
+        shares = []  # (L,) of each link among all that explain the same token
+        for table, tokens in zip(chances, said, strict=True):
+            weights = table.index_select(0, where)  # (L,)
+            mass = torch.zeros(int(tokens.max()) + 1).index_add_(0, tokens, weights)
+            shares.append(weights.div_(mass.index_select(0, tokens)))
+        if number >= ROUNDS_ALONE:
+            shares = [shares[0].mul_(shares[1])] * 2
+        chances = [_shares(where, share, giver, vocab_size) for share, giver in zip(shares, givers, strict=True)]
+    return chances[0], chances[1]
+
+
+def _shares(where: Tensor, weights: Tensor, givers: Tensor, vocab_size: int) -> Tensor:
+    """Of what each giver gives, the share of each entry: (L,), (L,), (N,) -> (N,)."""
+    counts = torch.zeros(len(givers)).index_add_(0, where, weights)
+    totals = torch.zeros(vocab_size).index_add_(0, givers, counts)
+    return counts / totals[givers].clamp(min=1e-9)
+
+
+def _follow_all(
+    where: Array, lengths: tuple[Array, ...], givers: Tensor, chances: Tensor, fits: Tensor, vocab_size: int, *,
+    is_back: bool,
+) -> tuple[Tensor, Array]:  # fmt: skip
+    """Counts again, by the order in which the givers' side is read; the ends of texts are left out.
+
+    where (L,): of each pair, entries by target and source; lengths: tokens of its source and of its target
+    """
+    starts = np.cumsum(lengths[0] * lengths[1]) - lengths[0] * lengths[1]  # (R,)
+    groups, jumps = _alike(lengths[is_back], lengths[not is_back]), first_jumps()
+    found = np.zeros(len(where), np.float32)
+    for _ in range(ROUNDS_ORDERED):
+        table = (chances * fits).numpy()
+        made = np.zeros(len(jumps))
+        for rows in groups:
+            ours, theirs = lengths[is_back][rows[0]] - 1, lengths[not is_back][rows] - 1  # one, (B,)
+            each = np.minimum(np.arange(theirs.max()), theirs[:, None] - 1)  # (B, T) what is too many is not counted
+            place = np.arange(ours)  # (S,)
+            by_source = lengths[0][rows][:, None, None]  # links between one target token and the next
+            target, source = (place[None, None], each[:, :, None]) if is_back else (each[:, :, None], place[None, None])
+            links = starts[rows][:, None, None] + target * by_source + source  # (B, T, S)
+            likely, counts = follow(table[where[links]], theirs, jumps)
+            is_real = (np.arange(theirs.max()) < theirs[:, None])[:, :, None] & np.ones(ours, bool)  # (B, T, S)
+            found[links[is_real]] = likely[is_real]
+            made += counts
+        jumps = counted_jumps(made)
+        chances = _shares(torch.from_numpy(where), torch.from_numpy(found), givers, vocab_size)
+    return chances * fits, jumps
+
+
+def _alike(ours: Array, theirs: Array) -> list[Array]:
+    """Rows of pairs that are followed together: as long on our side, and about as long on theirs. Not empty ones."""
+    order = np.lexsort((theirs, ours))
+    order = order[(ours[order] > 1) & (theirs[order] > 1)]
+    groups: list[list[int]] = []
+    for row in order:
+        if (
+            groups
+            and ours[groups[-1][0]] == ours[row]
+            and (len(groups[-1]) + 1) * ours[row] * theirs[row] <= LINKS_AT_ONCE
+        ):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return [np.array(rows) for rows in groups]
+
+
+def _links_of(pairs: EncodedPairs, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Every source token with every target token of its pair: (L,) sources, targets, and which target token of the
+    text it is, and which source token."""
+    source_starts, source_sizes = pairs.sources.starts[rows], pairs.sources.lengths[rows]  # (R,) each
+    target_starts, target_sizes = pairs.targets.starts[rows], pairs.targets.lengths[rows]  # (R,) each
+    owner = torch.repeat_interleave(torch.arange(len(rows)), target_sizes)  # (T,) the pair of each target token
+    first = torch.cumsum(target_sizes, 0) - target_sizes  # (R,)
+    target_places = target_starts[owner] + torch.arange(len(owner)) - first[owner]  # (T,)
+    sizes = source_sizes[owner]  # (T,) how many sources each target token is linked with
+    steps = torch.repeat_interleave(torch.arange(len(owner)), sizes)  # (L,)
+    begin = torch.cumsum(sizes, 0) - sizes  # (T,)
+    source_places = source_starts[owner][steps] + torch.arange(len(steps)) - begin[steps]  # (L,)
+    flat = pairs.sources.flat[source_places].long(), pairs.targets.flat[target_places[steps]].long()
+    return *flat, steps, source_places

@@ -1,0 +1,80 @@
+"""A lexicon as it is kept in a model's folder: which tokens become which, and in which order. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from safetensors import SafetensorError
+
+from regard.alignment.hmm import WIDEST, Array, follow
+from regard.errors import FolderError
+
+FILE = "lexicon.safetensors"
+MOST_BYTES = 2**30  # a larger file is not one of ours
+RAREST = 1e-3  # what is less likely in both directions is not kept
+NEVER = 1e-6  # the chance of what was not kept
+UNKNOWN = 1e-3  # how likely two tokens belong together at least
+
+
+class Chances:
+    """How likely tokens become each other, and how far a reader jumps from one to the next."""
+
+    def __init__(self, sources: Array, targets: Array, chances: Array, back: Array, jumps: Sequence[Array]) -> None:
+        """Each (N,), of entries in ascending order of source and target; jumps in the source and in the target."""
+        self._sources, self._targets, self._tables = sources, targets, (chances, back)
+        self._size = 1 + int(targets.max(initial=0))
+        self._keys = sources.astype(np.int64) * self._size + targets
+        self._jumps = tuple(jumps)
+
+    @classmethod
+    def read(cls, content: bytes) -> Chances:
+        """The lexicon in a file of these bytes."""
+        from safetensors.numpy import load
+
+        try:
+            kept = load(content)
+            jumps = kept["jumps"]
+            sources, targets, chances, back = (kept[name] for name in ("sources", "targets", "chances", "back"))
+            if jumps.shape != (2, 2 * WIDEST + 1) or len({len(one) for one in (sources, targets, chances, back)}) > 1:
+                raise ValueError(
+                    f"{jumps.shape} jumps, columns of {[len(sources), len(targets), len(chances), len(back)]}"
+                )
+            kinds = [one.dtype.kind + str(one.ndim) for one in (sources, targets, chances, back)]
+            if kinds != ["i1", "i1", "f1", "f1"] or min(sources.min(initial=0), targets.min(initial=0)) < 0:
+                raise ValueError(f"columns of the kinds {kinds}, or ids below 0")
+            return cls(sources, targets, chances, back, list(jumps))
+        except (SafetensorError, OSError, KeyError, ValueError, TypeError) as problem:
+            raise FolderError(f"{FILE} is not a lexicon we can read: {problem}") from None
+
+    def pack(self) -> bytes:
+        """As a file."""
+        from safetensors.numpy import save
+
+        rows = {"sources": self._sources.astype(np.int32), "targets": self._targets.astype(np.int32)}
+        tables = dict(zip(("chances", "back"), self._tables, strict=True))
+        return bytes(save(rows | tables | {"jumps": np.stack(self._jumps)}))
+
+    @cached_property
+    def sources(self) -> frozenset[int]:
+        """Source tokens that something is known of."""
+        return frozenset(self._sources.tolist())
+
+    def of(self, sources: Sequence[int], targets: Sequence[int]) -> Array:
+        """How likely each target comes from each source, (T, S): the mean of what both directions hold of it, each by
+        the order in which its side is read.
+        """
+        if not sources or not targets or not len(self._keys):
+            return np.full((len(targets), len(sources)), UNKNOWN)
+        wanted = np.array(targets)[:, None] + np.array(sources, np.int64)[None] * self._size  # (T, S)
+        wanted[np.array(targets) >= self._size] = -1
+        places = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)  # (T, S)
+        is_known = self._keys[places] == wanted  # (T, S)
+        found = []
+        for table, jumps, is_back in zip(self._tables, self._jumps, (False, True), strict=True):
+            likely = np.where(is_known, np.maximum(table[places], NEVER), NEVER).astype(np.float32)  # (T, S)
+            likely = likely.T if is_back else likely
+            after = follow(likely[None], np.array([len(likely)]), jumps)[0][0]
+            found.append(after.T if is_back else after)
+        return np.maximum((found[0] + found[1]) / 2, UNKNOWN)

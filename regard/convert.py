@@ -1,0 +1,151 @@
+"""Models come in from Hugging Face's folders and go out to other people's programs; both are tried first."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from regard import __version__
+from regard.compare import compare_engines, compare_with_transformers
+from regard.config import resolve
+from regard.engines.cache import WEIGHTS as FAST_WEIGHTS
+from regard.engines.cache import Copy
+from regard.errors import ConfigError, FolderError
+from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
+from regard.formats.tokenizers import CONFIG as TOKENIZING
+from regard.formats.weights import copy_weights, list_weights
+from regard.training.card import import_card
+from regard.training.lineage import read_licence
+from regard.training.recipe import encode_json, weights_file
+
+BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
+FROM_HUB = ("*.json", "*.txt", "*.spm", "*.safetensors", "*/config.json")  # nothing that could hold a pickle
+CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM"}
+
+
+def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
+    """Makes a folder of ours from one of Hugging Face's, or from a model of its hub; what regard.json then tells.
+
+    part: encoder, generation-encoder or decoder, to take a plain BERT over as one.
+    """
+    from regard.load import load
+    from regard.model.size import count_parameters
+
+    refuse_existing(to, "import")
+    folder = ModelFolder(Path(source) if Path(source).exists() else _download(source))
+    if not folder.is_foreign:
+        raise FolderError(f"{source} is a model made by regard already; nothing is to be imported")
+    opened = load(folder.folder, part=part)  # every weight is used, or this fails; of a part, what has no place is told
+    config, weights = _as_part(folder, opened, part) if part else (folder.config, _as_they_are(folder))
+    settings = resolve({"task": opened.about["task"], "model": opened.model.config.model_dump()})
+    about = {name: value for name, value in opened.about.items() if name not in ("part", "architecture")} | {
+        "format": 1,
+        "regard": __version__,
+        "imported_from": source,
+        "parameters": count_parameters(opened.model),
+        "settings": settings.model_dump(mode="json"),
+        "foreign": config["architectures"][0],
+        "scores": {},
+        **({"license": licence} if (licence := read_licence(folder)) else {}),
+        **({"dropped": opened.dropped, "new": opened.new} if part else {}),
+    }
+    if hasattr(opened, "pooling"):
+        about["encoder"] = {"pooling": opened.pooling, "is_normed": opened.is_normed, "longest": opened.longest}
+    contents: dict[str, Content] = {
+        CONFIG: encode_json(config),
+        WEIGHTS: weights,
+        "README.md": import_card(about),
+    }
+    contents |= opened.tokenizer.files()
+    contents |= {name: encode_json(folder.json(name)) for name in BESIDE if (folder.path / name).is_file()}
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
+        new = Path(place) / "new"
+        write_model(new, about, contents)
+        opened = load(new)
+        slow = opened if opened.engine == "torch" else load(new, engine="torch")
+        compare_with_transformers(new, slow)
+        compare_engines(opened, slow)
+        new.rename(to)  # only what was tried and found right
+    return about
+
+
+def _as_they_are(folder: ModelFolder) -> Content:
+    """All weights of a folder in one file."""
+    listed = list_weights(folder.weights())
+    return lambda path: copy_weights(listed, path)
+
+
+def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any], Content]:
+    """The config and the weights of an encoder or a decoder that a plain BERT became."""
+    from regard.formats import bert, bert_generation
+
+    weights = opened.model.state_dict()
+    if part == "decoder":
+        config = bert_generation.export_decoder_config(folder.config)
+        return config, weights_file(bert_generation.export_weights(weights))
+    if part == "generation-encoder":
+        config = bert_generation.export_encoder_config(folder.config)
+        return config, weights_file(bert_generation.export_weights(weights))
+    return folder.config | {"architectures": ["BertModel"]}, weights_file(bert.export_weights(weights))
+
+
+def give_out(model: Path, kind: str, to: Path) -> str:
+    """Writes a model for another program, and runs it there on a few samples; how far the two are apart, in words."""
+    refuse_existing(to, "export")
+    folder = ModelFolder(model)
+    giver = {"huggingface": _to_huggingface, "ctranslate2": _to_ctranslate2}
+    if kind not in giver:
+        raise ConfigError(f"--as {kind} is not one of {', '.join(giver)}")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
+        said = giver[kind](folder, Path(place) / "new")
+        (Path(place) / "new").rename(to)  # only what was tried and found right
+    return said
+
+
+def _to_huggingface(folder: ModelFolder, to: Path) -> str:
+    task = str(folder.about["task"])
+    if task not in CLASSES:
+        raise ConfigError(f"{folder.folder} is a model to {task}; those to {', '.join(CLASSES)} are exported")
+    if str(folder.config.get("model_type", "")).startswith("regard-"):
+        raise ConfigError(f"{folder.folder} has a shape that no class of transformers has; it only opens here")
+    folder.copy_to(to)
+    if find_spec("transformers") is None:
+        raise ConfigError("an export is tried out in transformers, which is not installed: pip install transformers")
+    from regard.load import load
+
+    return compare_with_transformers(to, load(to, engine="torch")) or ""
+
+
+def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
+    from regard.load import load
+
+    opened = load(folder.folder, engine="ctranslate2")
+    copy = Copy(folder)
+    assert copy.is_known(), "it was just opened"
+    to.mkdir()
+    for path in copy.files():
+        shutil.copyfile(path, to / path.name)
+    for name, content in opened.tokenizer.files().items():
+        (to / name).write_bytes(content)
+    if folder.has(TOKENIZING):
+        (to / TOKENIZING).write_text(encode_json(folder.json(TOKENIZING)), encoding="utf-8")
+    assert (to / FAST_WEIGHTS).is_file()
+    return compare_engines(opened, load(folder.folder, engine="torch")) or ""
+
+
+def _download(name: str) -> Path:
+    """A model of the hub; the one place where the network is used, because somebody asked."""
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise ConfigError(f"{name} is no folder here, and to fetch it from the hub huggingface_hub is needed: "
+                          f"pip install huggingface_hub") from None  # fmt: skip
+    try:
+        return Path(snapshot_download(name, allow_patterns=list(FROM_HUB)))
+    except Exception as problem:
+        raise FolderError(f"{name} is no folder here, and could not be fetched from the hub: {problem}") from None

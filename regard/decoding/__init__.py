@@ -1,0 +1,1 @@
+"""Search, sampling and constraints over a step function. Knows no model."""

@@ -1,1 +1,0 @@
-"""Runs a finished model over many lines at a time, in order."""

@@ -1,0 +1,1 @@
+"""Runs a finished model over many lines at a time, in order: torch, or CTranslate2 without torch."""

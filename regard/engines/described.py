@@ -1,0 +1,87 @@
+"""What the fast engine is to run, from a model's folder and without torch: weights, vocabulary and settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from regard.engines.layout import default_limit
+from regard.engines.network import Layout, choose_layout, list_for, read_for, read_shape, refuse_small_table
+from regard.errors import ConfigError, FolderError
+from regard.text.tokenizer import name_rows
+
+if TYPE_CHECKING:
+    from regard.cache import Numbers
+    from regard.config import ModelConfig
+    from regard.folder import ModelFolder
+    from regard.formats.generation import Generation
+    from regard.formats.records import Described
+    from regard.formats.weights import Shapes, Weights
+
+SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
+LONGEST_SOURCE = 2**16  # tokens of a line in any training text
+MOST_WAVES = 2**24  # numbers in a table of positions that is worked out
+
+
+def describe_translator(folder: ModelFolder, tokenizer: Any, told: Generation) -> tuple[Described, Numbers]:
+    """A translator, and how many positions and rows it has."""
+    from regard.formats import ctranslate2, marian, own
+
+    if folder.config.get("model_type") == "encoder-decoder":
+        raise ConfigError("CTranslate2 has no translator of this shape")
+    layout = choose_layout(folder, {"marian": marian, "pegasus": marian, "regard-translate": own})
+    config: ModelConfig = read_shape(folder, layout.import_config)
+    refuse_small_table(config, tokenizer)
+    places = max(config.max_positions, default_limit(longest_source(folder.about)))
+    if not ctranslate2.can_translate(config) or places * config.width > MOST_WAVES:
+        raise ConfigError("CTranslate2 has no translator of this shape")
+    weights = _read(folder, config, layout, ctranslate2.translator_shapes(config))
+    pieces = name_rows(tokenizer.pieces, config.vocab_size)
+    made = ctranslate2.describe_translator(
+        config, weights, pieces, told, tokenizer.pad_id, places, alignment_of(folder.about, config)
+    )
+    return made, {"places": [places], "rows": [len(pieces)]}
+
+
+def describe_writer(folder: ModelFolder, tokenizer: Any, told: Generation) -> tuple[Described, Numbers]:
+    """A writer, and how far back it sees and how many rows it has."""
+    from regard.formats import ctranslate2, gpt2, llama, own
+
+    layout = choose_layout(folder, {"gpt2": gpt2, "llama": llama, "regard-write": own})
+    config: ModelConfig = read_shape(folder, layout.import_config)
+    refuse_small_table(config, tokenizer)
+    if not ctranslate2.can_write(config):
+        raise ConfigError("CTranslate2 has no writer whose norms come after the sum")
+    if config.positions == "sinusoidal" and config.max_positions * config.width > MOST_WAVES:
+        raise ConfigError("CTranslate2 has no writer of this shape")
+    weights = _read(folder, config, layout, ctranslate2.writer_shapes(config))
+    pieces = name_rows(tokenizer.pieces, config.vocab_size)
+    made = ctranslate2.describe_writer(config, weights, pieces, told)
+    return made, {"room": [config.max_positions], "rows": [len(pieces)]}
+
+
+def longest_source(about: dict[str, Any]) -> int:
+    """Most tokens of a source that was trained on, as regard.json says."""
+    data = about.get("data")
+    found = data.get("longest_source", 0) if isinstance(data, dict) else 0
+    if type(found) is not int or not 0 <= found <= LONGEST_SOURCE:
+        raise FolderError(f"regard.json has longest_source={found!r:.40}, which is not from 0 to {LONGEST_SOURCE}")
+    return max(SHORTEST_LIMIT, found)
+
+
+def alignment_of(about: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
+    """The layer and the heads that tell where a token was read from; the middle of the decoder if nobody chose."""
+    layers = config.decoder_layers or config.layers
+    found = about.get("alignment")
+    found = {"layer": layers // 2, "heads": list(range(config.heads))} if found is None else found
+    layer, heads = (found.get(name) for name in ("layer", "heads")) if isinstance(found, dict) else (None, None)
+    is_there = type(layer) is int and 0 <= layer < layers and isinstance(heads, list) and bool(heads)
+    if not is_there or not all(type(one) is int and 0 <= one < config.heads for one in heads or []):
+        raise FolderError(f"regard.json has alignment={found!r:.120}, and the decoder has {layers} layers with "
+                          f"{config.heads} heads, both from 0")  # fmt: skip
+    if len(set(heads or [])) < len(heads or []):
+        raise FolderError(f"regard.json has alignment={found!r:.120}, where a head is named twice")
+    return dict(found)
+
+
+def _read(folder: ModelFolder, config: ModelConfig, layout: Layout, shapes: Shapes) -> Weights:
+    return layout.import_weights(read_for(folder, list_for(folder, config), shapes), shapes)

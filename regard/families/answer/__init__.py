@@ -1,0 +1,1 @@
+"""Question answering over stories: a memory network, or a Transformer."""

@@ -1,0 +1,225 @@
+"""answer: stories with questions -> MemoryNetwork or StoryTransformer -> accuracy.
+
+Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
+Using a trained answerer is in `families/answer/pipeline.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
+from regard.errors import ConfigError
+from regard.families import FAMILIES
+from regard.families.answer.pipeline import build_network, encode_stories, most_sentences, said_answer, story_batches
+from regard.families.texts import Paths, gather_texts, read_corpus
+from regard.folder import Content
+from regard.text.running import TextFiles
+from regard.text.stories import Story, hold_out_stories, read_stories
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import learn_words
+from regard.training.recipe import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.data.batch import StoryBatch
+    from regard.data.tokens import EncodedStories
+
+
+KINDS: dict[str, Settings] = {
+    "memory": {
+        "model": {"heads": 1, "restarts": 10, "dropout": 0.0, "tying": "adjacent", "max_positions": 76},
+        "train": {"rate": 0.01, "warmup": 100, "linear_start": 48, "empty": 0.2, "clip": 1000.0},
+    },
+    "transformer": {
+        "model": {"norm": "pre", "activation": "relu", "heads": 2, "dropout": 0.0, "max_positions": 384},
+        "train": {"rate": 0.002, "warmup": 200, "attention_rate": 0.1, "weight_decay": 0.01, "empty": 0.1,
+                  "questions_per_batch": 64},
+    },
+}  # fmt: skip
+
+SIZES: dict[str, Settings] = {
+    "tiny": {"model": {"width": 40, "inner": 80, "layers": 1, "hops": 3}},
+    "small": {"model": {"width": 64, "inner": 128, "layers": 1, "hops": 3}},
+    "base": {"model": {"width": 128, "inner": 256, "layers": 2, "hops": 3}},
+    "big": {"model": {"width": 256, "inner": 512, "layers": 2, "hops": 4}},
+}
+
+# Of each kind: the size, and how long it is trained: epochs, but at least so many updates.
+LENGTHS = {"memory": ("tiny", 120, 0), "transformer": ("small", 20, 3000)}
+
+
+def gather(stories: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
+    """The files to learn from, and to validate on if they are given."""
+    return gather_texts(stories, valid)
+
+
+def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
+    """All questions; without stories to validate on, some are held out, the same every time."""
+
+    def split(stories: list[Story]) -> tuple[list[Story], list[Story]]:
+        return hold_out_stories(stories, config.train.held_out or max(1, len(stories) // 20), config.seed)
+
+    return read_corpus("stories", files, valid_files, lambda files: read_stories(files.paths), split)
+
+
+def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
+    """As many updates as make the epochs full; the rate comes down to nothing over them."""
+    size, epochs, least = LENGTHS[kind]
+    rows = KINDS[kind]["train"].get("questions_per_batch", TrainConfig().questions_per_batch)
+    horizon = max(least, epochs * math.ceil(len(corpus.train) / rows))
+    return {
+        "size": size,
+        "text": {"tokenizer": "word", "lowercase": True},
+        "train": {"smoothing": 0.0, "schedule": "linear", "horizon": horizon, "valid_every": max(1, horizon // 4)},
+        "stop": {"steps": horizon},
+    }
+
+
+def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
+    """Every word of the stories and every answer, from the training text alone."""
+    if config.text.tokenizer != "word":
+        raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of an answerer; it reads words (word)")
+    check()
+    texts = {text for story in corpus.train for text in (*story.sentences, story.question)}
+    return learn_words(sorted(texts), (said_answer(story) for story in corpus.train))
+
+
+def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+    """Stories as ids, of long ones the newest sentences."""
+    return Encoded(_encode(stories, tokenizer, config, check).kept())
+
+
+def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+    """Questions in batches by chance; empty sentences are put in at other places each time a story comes."""
+    import torch
+
+    from regard.data.collate import collate_stories
+    from regard.data.loader import Loader
+    from regard.data.tokens import EncodedStories
+    from regard.device import derive_seed
+
+    stories, pad_id = EncodedStories.of(tensors), tokenizer.pad_id
+    rows = config.train.share(config.train.questions_per_batch)
+    loader = Loader([torch.ones(len(stories), dtype=torch.int64)], rows, config.seed)
+    linear = config.train.linear_start * len(loader)
+
+    def batch(position: int) -> StoryBatch:
+        seed, indexes = derive_seed(config.seed, "empty", position), loader.at(position)
+        is_linear = position < linear
+        return collate_stories(stories, indexes, pad_id, empty=config.train.empty, seed=seed, is_linear=is_linear)
+
+    whole = list(story_batches(stories, pad_id))
+    facts = {
+        "questions": len(stories),
+        "tokens": sum(batch.tokens for batch in whole),
+        "longest_story": int(stories.tales.lengths.max()),
+    }
+    return Feed(batch, len(loader), facts, whole)
+
+
+def judge(stories: list[Story], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+    """Scores on all given questions, those it learns from and those held out."""
+    valid = list(story_batches(_encode(stories, tokenizer, config, check), tokenizer.pad_id))
+    signature = f"{len(stories)} held-out questions"
+    return Judge(_Answers(feed.whole, valid).score, signature, {"held_out_questions": len(stories)})
+
+
+def _encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> EncodedStories:
+    most = most_sentences(config.model)
+    newest = [Story(story.sentences[-most:], story.question, story.answer) for story in stories]
+    return encode_stories(newest, tokenizer, check)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Chooses among networks that are trained side by side, and among moments, by the error on all given questions.
+
+    Those it learns from are many and those held out are few; together they tell luck from skill best.
+    """
+
+    train: list[StoryBatch]
+    valid: list[StoryBatch]
+
+    def score(self, model: Any, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+        """The fit, which training goes by (accuracy on all given questions), and accuracy on those held out."""
+        from regard.engines.score import answer_all
+
+        right, losses = answer_all(model, self.train, check)  # (R,), (R,)
+        held_right, held_losses = answer_all(model, self.valid, check)  # (R,), (R,)
+        learned, held = (sum(len(batch.answers) for batch in part) for part in (self.train, self.valid))
+        fit = (right.double() * learned + held_right.double() * held) / (learned + held)  # (R,)
+        best = max(range(len(fit)), key=lambda r: (round(float(fit[r]), 6), -float(losses[r])))
+        if len(fit) > 1:
+            model.chosen.fill_(best)
+        named = {"fit": fit, "accuracy": held_right, "loss": held_losses, "training_accuracy": right}
+        return {name: float(values[best]) for name, values in named.items()}, []
+
+
+def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+    """A network with fresh weights."""
+    return build_network(model, tokenizer)
+
+
+def loss(config: RunConfig) -> Callable[[Any, StoryBatch], tuple[Tensor, int]]:
+    """What training makes smaller: cross-entropy of the answer, summed over the networks side by side."""
+    import torch.nn.functional as F
+
+    def answer_loss(model: Any, batch: StoryBatch) -> tuple[Tensor, int]:
+        logits = model(batch.sentences, batch.ages, batch.questions, batch.is_linear)  # (R, B, V)
+        truth = batch.answers.repeat(len(logits))  # (R * B,)
+        total = F.cross_entropy(logits.flatten(0, 1), truth, reduction="sum", label_smoothing=config.train.smoothing)
+        return total, len(batch.answers)
+
+    return answer_loss
+
+
+def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
+    """The files of an answerer; no class of another library has its shape, and config.json says so."""
+    from regard.formats import own
+    from regard.formats.tokenizers import tokenizer_config
+    from regard.model.memory import keep_chosen
+
+    if model.kind == "memory":
+        weights, model = keep_chosen(weights), model.model_copy(update={"restarts": 1})
+    return {
+        "config.json": encode_json(own.export_config(model, "answer")),
+        **tokenizer.files(),
+        "tokenizer_config.json": encode_json(tokenizer_config(10**6, pad_token="[PAD]", unk_token="[UNK]")),
+        "model.safetensors": weights_file(own.export_weights(weights)),
+    }
+
+
+def probe(model: Any, valid: list[Story], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """Which sentences it looks at in a few held-out stories."""
+    from regard.look.snapshot import PROBES, probe_stories
+
+    most = most_sentences(model.config)
+    stories = [Story(story.sentences[-most:], story.question, story.answer) for story in valid[:PROBES]]
+    (batch,) = story_batches(encode_stories(stories, tokenizer), tokenizer.pad_id)
+    return probe_stories(model, batch.to(next(model.parameters()).device), stories)
+
+
+ANSWER = Task(
+    name="answer",
+    unit="questions",
+    shape=FAMILIES["answer"].shape,
+    kinds=KINDS,
+    sizes=SIZES,
+    gather=gather,
+    read=read,
+    defaults=defaults,
+    learn=learn,
+    encode=encode,
+    feed=feed,
+    judge=judge,
+    build=build,
+    loss=loss,
+    pack=pack,
+    where="regard.families.answer.recipe:ANSWER",
+    probe=probe,
+)

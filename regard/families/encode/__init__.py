@@ -1,0 +1,1 @@
+"""Parts of a model by themselves: an encoder, a decoder."""

@@ -1,0 +1,158 @@
+"""Using an encoder: texts in, vectors out, near to each other where the texts mean the like."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.engines.layout import group
+from regard.engines.network import read_network, read_shape
+from regard.engines.options import EngineOptions, refuse_fast
+from regard.errors import FolderError
+from regard.families.pipeline import Trained, adopt_network
+from regard.files import parse_json, read_regular
+from regard.folder import ModelFolder
+from regard.text.given import a_text, name_unknown, several_texts, unknown_parts
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.look.inspection import Seen
+
+TOKENS_PER_BATCH = 4096
+MOST_BYTES = 2**20  # of a file of settings
+KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
+
+
+class Encoder(Trained):
+    """A model that makes a vector of a text."""
+
+    @classmethod
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Encoder:
+        """The encoder in a folder."""
+        refuse_fast("encode", running)
+
+        def read(tokenizer: Tokenizer) -> nn.Module:
+            from regard.formats import bert, bert_generation
+            from regard.model.transformer import TextEncoder
+
+            if folder.about.get("part"):
+                config = read_shape(folder, bert.import_config)
+                if folder.about["architecture"] == "BertGenerationEncoder":
+                    config = config.model_copy(update={"kind": "bert-generation", "segments": 0})
+                return adopt_network(folder, lambda: TextEncoder(config, tokenizer.pad_id), opened)
+            layout = bert_generation.ENCODER if folder.config.get("model_type") == "bert-generation" else bert
+            return read_network(folder, tokenizer, layout, lambda config, t: TextEncoder(config, t.pad_id))
+
+        opened = cls(folder, read, running)
+        opened.read_now()
+        told = folder.about.get("encoder") or _sentence_settings(folder.path, opened.model)
+        opened.pooling, opened.is_normed, opened.longest = told["pooling"], told["is_normed"], told["longest"]
+        return opened
+
+    pooling = "mean"  # how the tokens of a text become one vector: their mean, or the first of them (cls)
+    is_normed = False  # whether vectors have the length 1
+    longest = 512  # tokens of a text that are read
+
+    def __call__(self, texts: str | Sequence[str]) -> Tensor:
+        """The same as `encode`."""
+        return self.encode(texts)
+
+    def encode(self, texts: str | Sequence[str]) -> Tensor:
+        """The vector of a text, (D,), or of each of several, (N, D). Of a text longer than the model can read, its
+        beginning, with a warning.
+        """
+        if isinstance(texts, str):
+            return self._encode([texts])[0]
+        return self._encode(several_texts(texts))
+
+    def _encode(self, texts: list[str]) -> Tensor:
+        import torch
+
+        encoded = self.tokenizer.encode_all(texts)
+        for note in self._notes(texts, encoded):
+            warnings.warn(note, RuntimeWarning, stacklevel=3)
+        rows = [self._beginning(ids) for ids in encoded]
+        vectors = torch.empty(len(rows), self.model.config.width)
+        with torch.inference_mode():
+            for indexes in group([len(ids) for ids in rows], TOKENS_PER_BATCH):
+                longest = len(rows[indexes[0]])
+                padded = [rows[i] + [self.tokenizer.pad_id] * (longest - len(rows[i])) for i in indexes]
+                ids = torch.tensor(padded, device=self.device)  # (B, T)
+                vectors[indexes] = self._pool(self.model(ids), ids != self.tokenizer.pad_id).cpu()
+        return vectors
+
+    def look(self, text: str) -> Seen:
+        """What each token of a text looks at."""
+        from regard.families.looking import look_at_reader
+
+        ids = self.tokenizer.encode(a_text(text))
+        return look_at_reader(self, text, self._beginning(ids), self._notes([text], [ids]))
+
+    def _beginning(self, ids: list[int]) -> list[int]:
+        """What is read of a text: as many of its first tokens as fit, and its last, the mark that closes it."""
+        return [*ids[: self.longest - 1], ids[-1]] if len(ids) > self.longest else ids
+
+    def _notes(self, texts: list[str], encoded: list[list[int]]) -> list[str]:
+        """What of these texts does not count."""
+        long = sum(len(ids) > self.longest for ids in encoded)
+        notes = [f"{long} of {len(texts)} texts have more than {self.longest} tokens; their beginnings count"]
+        pairs = zip(texts, encoded, strict=True)
+        unknown = unknown_parts(self.tokenizer, [text for text, ids in pairs if self.tokenizer.may_lack(ids)])
+        return (notes if long else []) + ([name_unknown(unknown)] if unknown else [])
+
+    def _pool(self, hidden: Tensor, is_real: Tensor) -> Tensor:
+        """hidden (B, T, D), is_real (B, T) -> (B, D)"""
+        if self.pooling == "cls":
+            pooled = hidden[:, 0]
+        else:
+            pooled = (hidden * is_real[..., None]).sum(1) / is_real.sum(1, keepdim=True)
+        return pooled / pooled.norm(dim=-1, keepdim=True).clamp(min=1e-12) if self.is_normed else pooled
+
+
+def _sentence_settings(folder: Path, model: Any) -> dict[str, Any]:
+    """What the files of a sentence encoder tell: pooling, whether vectors are normed, most tokens."""
+    modules = _read(folder / "modules.json") or []
+    if not isinstance(modules, list) or not all(
+        isinstance(module, dict)
+        and module.get("path") != ".."
+        and Path(str(module.get("path", ""))).name == module.get("path", "")
+        for module in modules
+    ):
+        raise FolderError(f"{folder}: modules.json is not a list of modules, each in a folder of this one")
+    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
+    if unknown := [kind for kind in kinds if kind not in KNOWN_MODULES]:
+        raise FolderError(f"{folder}: modules.json has a module {unknown[0]}, which is not supported")
+    pooling = "mean"
+    for module, kind in zip(modules, kinds, strict=True):
+        if kind == "Pooling":
+            told = _read_settings(folder / str(module.get("path", "")) / "config.json")
+            modes = [name for name, value in told.items() if name.startswith("pooling_mode_") and value is True]
+            if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
+                raise FolderError(f"{folder}: pooling by {', '.join(modes) or 'nothing'} is not supported")
+            pooling = "cls" if "cls" in modes[0] else "mean"
+    told = _read_settings(folder / "sentence_bert_config.json")
+    longest = told.get("max_seq_length") or 10**9
+    if type(longest) is not int or longest < 1:
+        raise FolderError(f"{folder}: sentence_bert_config.json has max_seq_length={longest!r:.40}, which is no length")
+    longest = min(longest, int(model.config.max_positions))
+    return {"pooling": pooling, "is_normed": "Normalize" in kinds, "longest": longest}
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    found = _read(path) or {}
+    if not isinstance(found, dict):
+        raise FolderError(f"{path} is not a JSON object; it was changed or damaged")
+    return found
+
+
+def _read(path: Path) -> Any:
+    if not path.exists():
+        return None
+    try:
+        return parse_json(read_regular(path, MOST_BYTES))
+    except (OSError, ValueError) as problem:
+        raise FolderError(f"{path} is not a JSON file we can read: {problem}") from None

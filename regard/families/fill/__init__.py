@@ -1,0 +1,1 @@
+"""Fill-mask: a masked language model."""

@@ -1,0 +1,158 @@
+"""Using a trained filler: [MASK] marks a gap, and the likeliest pieces for each gap come out."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.engines.network import choose_layout, read_network
+from regard.engines.options import EngineOptions, refuse_fast
+from regard.errors import ConfigError, FolderError
+from regard.families.pipeline import Trained, refuse_below_one
+from regard.folder import ModelFolder
+from regard.text.given import a_text, given_texts, name_unknown, unknown_parts
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from regard.config import ModelConfig
+    from regard.look.inspection import Seen
+    from regard.model.transformer import MaskedLM
+
+MASK = "[MASK]"
+TOP = 5
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A piece that may fill a gap."""
+
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text with its gaps filled by the likeliest pieces, and the candidates for each gap, likeliest first."""
+
+    text: str
+    gaps: list[list[Candidate]]
+    unknown: list[str] = field(default_factory=list)  # parts of the text that the model has never seen
+
+
+class Filler(Trained):
+    """A trained model that fills gaps."""
+
+    @classmethod
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Filler:
+        """The filler in a folder."""
+        refuse_fast("fill", running)
+        from regard.formats import bert, own
+        from regard.model.transformer import MaskedLM
+
+        layout = choose_layout(folder, {"bert": bert, "regard-fill": own})
+
+        def build(config: ModelConfig, tokenizer: Tokenizer) -> MaskedLM:
+            return MaskedLM(config, tokenizer.pad_id)
+
+        opened = cls(folder, lambda tokenizer: read_network(folder, tokenizer, layout, build), running)
+        if "foreign" in folder.about and opened.tokenizer.splits_special:
+            raise FolderError(f"{folder.folder}: tokenizer_config.json has split_special_tokens=True, so that {MASK} "
+                              f"is text and no gap; take it out")  # fmt: skip
+        return opened.read_now()
+
+    def __call__(self, text: str) -> str:
+        """The text with each [MASK] replaced by the likeliest piece; all gaps are guessed at once."""
+        filled = self.fill(text, top=1)
+        if filled.unknown:
+            warnings.warn(name_unknown(filled.unknown), RuntimeWarning, stacklevel=2)
+        return filled.text
+
+    def fill(self, text: str, *, top: int = TOP) -> Filled:
+        """The `top` likeliest pieces for each [MASK] of the text."""
+        import torch
+
+        refuse_below_one(top=top)
+        ids = self.encode(text)
+        gaps = [place for place, number in enumerate(ids) if number == self.tokenizer.mask_id]
+        if not gaps:
+            raise ConfigError(f"{text!r} has no {MASK}; write {MASK} where a word is to be filled in")
+        with torch.inference_mode():
+            hidden = self.model(torch.tensor([ids], device=self.device))[0, gaps]  # (gaps, D)
+            chances = self.model.logits(hidden).softmax(dim=-1)  # (gaps, V)
+            chances[:, list(self.tokenizer.special_ids)] = 0  # nobody fills a gap with one of these
+            best = chances.topk(min(top, chances.shape[1]), dim=-1)
+        candidates = [
+            [Candidate(self.tokenizer.tokens([token])[0].strip(), chance) for chance, token in zip(*row, strict=True)]
+            for row in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        ]
+        return Filled(self.put_in(text, best.indices[:, 0].tolist()), candidates, self.unknown(text))
+
+    def put_in(self, text: str, ids: list[int]) -> str:
+        """The text as it was given, with these pieces in its gaps; one that goes on with a word is joined to it."""
+        first, *rest = text.split(self.tokenizer.pieces[self.tokenizer.mask_id])
+        if len(rest) != len(ids):
+            raise ConfigError(f"{text!r:.60} has {len(rest)} gaps, and its tokenizer reads {len(ids)}; "
+                              f"put a space before and after each")  # fmt: skip
+        filled = first
+        for piece, after in zip(self.tokenizer.tokens(ids), rest, strict=True):
+            filled = (filled if piece.startswith(" ") else filled.rstrip()) + piece.strip() + after
+        return filled.strip()
+
+    def unknown(self, text: str) -> list[str]:
+        """The parts of a text that the model has never seen."""
+        return unknown_parts(self.tokenizer, text.split(MASK))
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text in which [MASK] is a gap."""
+        a_text(text)
+        ids = self.tokenizer.encode(text) if "foreign" in self.about else self._encode_parts(text)
+        longest = self.model.config.max_positions
+        if len(ids) > longest:
+            raise ConfigError(f"the text has {len(ids)} tokens, and the model reads at most {longest}; shorten it")
+        return ids
+
+    def _encode_parts(self, text: str) -> list[int]:
+        """As one of ours was trained: a gap has no spaces around it, and all other names in a text are text."""
+        start, end = self.tokenizer.encode("")
+        first, *others = text.split(MASK)
+        parts = [first.rstrip() if others else first, *(part.strip() for part in others[:-1])]
+        parts += [part.lstrip() for part in others[-1:]]
+        ids = [start]
+        for number, part in enumerate(self.tokenizer.encode_all(parts, is_part=True)):
+            ids += part if number == 0 else [self.tokenizer.mask_id, *part]
+        return [*ids, end]
+
+    def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
+        """Share of hidden tokens guessed right over all lines of the files; the same tokens are hidden every time."""
+        from regard.data.masking import encode_texts, hidden_batches, make_hiding, read_texts
+        from regard.engines.score import guess_hidden
+
+        settings = self.about["settings"]
+        share, whole_words = settings["train"]["hidden"], settings["train"]["whole_words"]
+        lines = read_texts(given_texts(files))
+        texts = encode_texts(lines, self.tokenizer, self.model.config.max_positions)
+        batches = hidden_batches(texts, self.tokenizer, make_hiding(self.tokenizer, share, whole_words))
+        accuracy, loss, count = guess_hidden(self.model, batches, lambda: None)
+        unknown = sum(self.tokenizer.has_unknown([number]) for number in texts.flat.tolist())
+        way = "whole words, " if whole_words else ""
+        return {
+            "accuracy": accuracy,
+            "loss": loss,
+            "hidden_tokens": count,
+            "texts": len(texts),
+            "unknown_tokens": unknown,
+            "signature": f"{share:.0%} hidden, {way}80/10/10, seed 0",
+        }
+
+    def look(self, text: str, *, why: bool = False) -> Seen:
+        """What each token of a text looks at, and what would fill its gaps.
+
+        why: also what each word and each head is worth for the gaps, which takes a forward for each.
+        """
+        from regard.families.looking import look_at_gaps
+
+        ids = self.encode(text)
+        gaps = [place for place, number in enumerate(ids) if number == self.tokenizer.mask_id]
+        return look_at_gaps(self, text, ids, gaps, why)

@@ -1,0 +1,196 @@
+"""fill: lines of text -> MaskedLM -> accuracy on hidden tokens.
+
+Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
+Using a trained filler is in `families/fill/pipeline.py`, hiding tokens in `data/masking.py`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from regard.config import ModelConfig, RunConfig, Settings
+from regard.data.masking import encode_texts, hidden_batches, make_hiding, read_texts
+from regard.errors import ConfigError, CorpusError
+from regard.families import FAMILIES
+from regard.families.table import choose, count_words
+from regard.families.texts import Paths, gather_texts, read_corpus
+from regard.folder import Content
+from regard.text.running import TextFiles
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import learn_masked, learn_wordpieces
+from regard.training.recipe import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.data.batch import TextBatch
+
+KINDS: dict[str, Settings] = {"bert": {"model": {"norm": "post", "activation": "gelu", "positions": "learned"}}}
+
+# The dial. base and big are BERT's (110 M and 340 M weights with its vocabulary).
+SIZES: dict[str, Settings] = {
+    "tiny": {"model": {"layers": 4, "width": 128, "inner": 512, "heads": 4, "max_positions": 256}},
+    "small": {"model": {"layers": 4, "width": 256, "inner": 1024, "heads": 4, "max_positions": 256}},
+    "base": {"model": {"layers": 12, "width": 768, "inner": 3072, "heads": 12, "max_positions": 512}},
+    "big": {"model": {"layers": 24, "width": 1024, "inner": 4096, "heads": 16, "max_positions": 512}},
+}
+
+
+def gather(text: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
+    """The files to learn from, and to validate on if they are given."""
+    return gather_texts(text, valid)
+
+
+def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
+    """All lines; without text to validate on, some of them are held out, the same every time."""
+
+    def split(lines: list[str]) -> tuple[list[str], list[str]]:
+        return hold_out(lines, config.train.held_out or min(2000, max(1, len(lines) // 20)), config.seed)
+
+    return read_corpus("text", files, valid_files, read_texts, split)
+
+
+def hold_out(lines: list[str], count: int, seed: int) -> tuple[list[str], list[str]]:
+    """Splits off `count` different lines; equal lines stay on one side, so that nothing held out was learned from."""
+    different = sorted(set(lines))
+    if len(different) < 2:
+        raise CorpusError(f"there is only {len(different)} distinct line; at least 2 are needed, one to validate on")
+    random.Random(seed).shuffle(different)
+    chosen = set(different[: min(count, len(different) - 1)])
+    return [line for line in lines if line not in chosen], sorted(chosen)
+
+
+def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
+    """Shape and vocabulary by the size of the text in running words."""
+    return choose("fill", count_words(corpus.train))
+
+
+def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
+    """The vocabulary, from the training text alone."""
+
+    def lines() -> Iterator[str]:
+        for number, line in enumerate(corpus.train):
+            if number % 1000 == 0:
+                check()
+            yield line
+
+    assert config.text.vocab_size is not None
+    match config.text.tokenizer:
+        case "wordpiece":
+            return learn_wordpieces(lines(), config.text.vocab_size, lowercase=config.text.lowercase)
+        case "bpe":
+            return learn_masked(lines(), config.text.vocab_size)
+    raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a filler; choose from wordpiece, bpe")
+
+
+def encode(lines: list[str], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+    """Lines as ids; a line too long for the network is cut into parts."""
+    longest = min(config.text.max_length, config.model.max_positions)
+    texts = encode_texts(lines, tokenizer, longest, check)
+    return Encoded(texts.kept("text") | {"lines": texts.starts.new_tensor([len(lines)])})
+
+
+def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+    """Batches of lines of like length; other tokens are hidden each time a line comes."""
+    from regard.data.collate import collate_hidden
+    from regard.data.loader import Loader
+    from regard.data.tokens import TokenLists
+    from regard.device import derive_seed
+
+    texts = TokenLists.named("text", tensors)
+    loader = Loader([texts.lengths], config.train.share(config.train.tokens_per_batch), config.seed)
+    hiding = make_hiding(tokenizer, config.train.hidden, config.train.whole_words)
+
+    def batch(position: int) -> TextBatch:
+        seed = derive_seed(config.seed, "hide", position)
+        return collate_hidden(texts, loader.at(position), tokenizer.pad_id, hiding, seed)
+
+    return Feed(batch, len(loader), {"lines": int(tensors["lines"]), "tokens": len(texts.flat)})
+
+
+def judge(lines: list[str], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+    """Accuracy on hidden tokens, the same ones every time, and their loss."""
+    valid = encode_texts(lines, tokenizer, min(config.text.max_length, config.model.max_positions), check)
+    hiding = make_hiding(tokenizer, config.train.hidden, config.train.whole_words)
+    held_out = list(hidden_batches(valid, tokenizer, hiding))
+
+    def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+        from regard.engines.score import guess_hidden
+
+        accuracy, loss, _ = guess_hidden(model, held_out, check)  # type: ignore[arg-type]
+        return {"accuracy": accuracy, "loss": loss}, []
+
+    way = "whole words, " if config.train.whole_words else ""
+    signature = f"{len(lines)} held-out lines, {config.train.hidden:.0%} hidden, {way}80/10/10, seed 0"
+    return Judge(score, signature, {"held_out_lines": len(lines)})
+
+
+def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+    """A network with fresh weights."""
+    from regard.model.transformer import MaskedLM
+
+    return MaskedLM(model, tokenizer.pad_id)
+
+
+def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
+    """What training makes smaller: cross-entropy of the hidden tokens. Only they pass the last block and the output."""
+    from regard.model.loss import token_loss
+
+    def hidden_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
+        places, is_real = batch.label_places()  # (B, N), (B, N)
+        rows = model.turned(model(batch.ids, wanted=places)[is_real])  # (rows, D)
+        labels, table = batch.labels.gather(1, places)[is_real], model.table  # (rows,), (V, D)
+        return token_loss(rows, labels, table, bias=model.bias, smoothing=config.train.smoothing)
+
+    return hidden_loss
+
+
+def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
+    """The files of a filler, in Hugging Face layout; a shape that has no class there says so."""
+    from regard.formats import bert, own
+    from regard.formats.tokenizers import bert_roles, tokenizer_config
+
+    config = bert.export_config(model, tokenizer.pad_id)
+    if own.tells_all(bert, config, model):
+        exported = bert.export_weights(weights)
+    else:
+        config, exported = own.export_config(model, "fill"), own.export_weights(weights)
+    return {
+        "config.json": encode_json(config),
+        **tokenizer.files(),
+        "tokenizer_config.json": encode_json(
+            tokenizer_config(model.max_positions, splits_special=False, **bert_roles(tokenizer))
+        ),
+        "model.safetensors": weights_file(exported),
+    }
+
+
+def probe(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """What it looks at in a few held-out lines."""
+    from regard.look.snapshot import PROBES, probe_texts
+
+    longest = model.config.max_positions
+    return probe_texts(model, tokenizer, [tokenizer.encode(line)[:longest] for line in valid[:PROBES]])
+
+
+FILL = Task(
+    name="fill",
+    unit="lines",
+    shape=FAMILIES["fill"].shape,
+    kinds=KINDS,
+    sizes=SIZES,
+    gather=gather,
+    read=read,
+    defaults=defaults,
+    learn=learn,
+    encode=encode,
+    feed=feed,
+    judge=judge,
+    build=build,
+    loss=loss,
+    pack=pack,
+    where="regard.families.fill.recipe:FILL",
+    probe=probe,
+)

@@ -1,0 +1,100 @@
+"""Held-out pairs, and how a translator is scored with them while it is trained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from regard.decoding.settings import Search
+from regard.text.corpus import Pair
+from regard.text.score import score_translations
+from regard.text.tokenizer import Tokenizer
+from regard.training.recipe import Check
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.data.tokens import EncodedPairs
+
+MOST_TRANSLATED = 500  # pairs; the loss is over all of them
+SAMPLES = 3
+TOKENS_PER_BATCH = 4096
+
+
+class HeldOutPairs:
+    """Held-out pairs, and how to score with them."""
+
+    def __init__(self, pairs: EncodedPairs, texts: list[Pair], tokenizer: Tokenizer) -> None:
+        from regard.data.loader import Loader
+
+        self._pairs, self._tokenizer = pairs, tokenizer
+        self._order = Loader([pairs.sources.lengths, pairs.targets.lengths], TOKENS_PER_BATCH, seed=0).epoch(0)
+        count = min(MOST_TRANSLATED, len(pairs))
+        chosen = [i * len(pairs) // count for i in range(count)]  # from all over the file: its beginning may be easier
+        self._sources = [pairs.sources[i].tolist() for i in chosen]
+        self._references = [texts[i].target for i in chosen]
+        self._samples = [texts[i] for i in chosen[:SAMPLES]]
+        self.signature = (
+            f"greedy translations of {len(self._references)} held-out pairs, "
+            f"sacrebleu {score_translations(self._references, self._references).signature}"
+        )
+
+    def score(self, model: Any, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+        """BLEU, which training goes by, the other scores, and samples: (source, translation, reference)."""
+        texts = self._translate(model, check)
+        scores = score_translations(texts, self._references)
+        named = {"bleu": scores.bleu, "chrf": scores.chrf, "exact": scores.exact, "loss": self._loss(model, check)}
+        shown = zip(self._samples, texts, strict=False)
+        return named, [(pair.source, text, pair.target) for pair, text in shown]
+
+    def _translate(self, model: Any, check: Check) -> list[str]:
+        from regard.engines.torch import translate_ids
+
+        limits = [int(1.5 * len(ids)) + 10 for ids in self._sources]  # young models find no end: wait less long for it
+        found = translate_ids(model, self._sources, limits, [self._tokenizer.end_id], Search(with_scores=False), check)
+        return [self._tokenizer.decode(best[0].ids) for best in found]
+
+    def _loss(self, model: Any, check: Check) -> float:
+        import torch
+
+        from regard.data.collate import collate_pairs
+
+        pad_id, device = self._tokenizer.pad_id, next(model.parameters()).device
+        total, count = 0.0, 0
+        model.eval()
+        with torch.inference_mode():
+            for indexes in self._order:
+                check()
+                pairs = self._pairs
+                batch = collate_pairs(pairs.sources, pairs.targets, indexes, pad_id, model.start_id).to(device)
+                hidden = model(batch.source, batch.target)  # (B, T, D)
+                summed, labels = real_loss(model, hidden, batch.labels)
+                total, count = total + summed.item(), count + labels
+        return total / count
+
+
+def real_loss(
+    model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0, agreement: float = 0.0
+) -> tuple[Tensor, int]:
+    """Loss of the labels (B, T) that are not padding. hidden (B, T, D)
+
+    With agreement, hidden (2B, T, D) is of two passes one after the other, and what they say should agree.
+    """
+    from regard.model.loss import token_loss
+    from regard.model.r_drop import agreed_loss
+
+    is_real, pad_id = labels != model.pad_id, model.pad_id  # (B, T)
+    truth, choices, bias = labels[is_real], model.table, model.output_bias  # (N,), (V, D), (V,)
+    if not model.may_say_padding:
+        truth = truth - (truth > pad_id).long()  # numbers of the choices: all ids but padding's
+        choices, bias = without_row(choices, pad_id), None if bias is None else without_row(bias, pad_id)
+    if not agreement:
+        return token_loss(model.turned(hidden[is_real]), truth, choices, bias=bias, smoothing=smoothing)
+    first, second = (model.turned(half[is_real]) for half in hidden.chunk(2))  # (N, D) each
+    return agreed_loss(first, second, truth, choices, bias=bias, smoothing=smoothing, weight=agreement)
+
+
+def without_row(table: Tensor, row: int) -> Tensor:
+    """All rows but one; a view where it is the last."""
+    import torch
+
+    return table[:-1] if row == len(table) - 1 else torch.cat([table[:row], table[row + 1 :]])

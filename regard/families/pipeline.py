@@ -1,0 +1,183 @@
+"""What every trained model has: a network, a tokenizer, the folder they came from, and an engine that runs it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from regard.engines.cache import Copy, open_copy
+from regard.engines.network import build_empty, fill, list_for, read_for, rows_of, shapes_of
+from regard.engines.options import EngineOptions
+from regard.errors import ConfigError, FolderError
+from regard.families.moving import Movable, one_reader
+from regard.folder import CONFIG, ModelFolder
+from regard.formats.generation import FILE as GENERATION
+from regard.formats.generation import Generation, read_generation
+from regard.formats.tokenizers import read_tokenizer
+from regard.text.tokenizer import Tokenizer, name_rows
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from regard.cache import Numbers
+    from regard.engines.ctranslate2 import FastTranslator, FastWriter
+    from regard.formats.records import Described
+
+Fast = TypeVar("Fast", bound="FastTranslator | FastWriter")
+GENERATING = ("translate", "write")
+PADDING = {"marian": 58100, "pegasus": 0}  # what transformers takes where config.json does not say
+
+
+class Trained(Movable):
+    """A network, its tokenizer and its folder; each family adds what it can do."""
+
+    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
+        """read: reads the network, which happens when somebody first needs it."""
+        folder.weights()  # whichever engine runs, damage is told at once
+        self.about = folder.about
+        is_theirs = "foreign" in folder.about
+        self.tokenizer: Any = read_tokenizer(folder.path, folder.config if is_theirs else None, rows_of(folder))
+        refuse_odd(folder.about)
+        self.generation = generation_of(folder, self.tokenizer)
+        self.tokenizer.refuses_padding = is_theirs and folder.about.get("task") != "write"
+        self._folder, self._read, self._running = folder, read, running
+        self.dropped: list[
+            str
+        ] = []  # weights of a plain BERT that had no place, where one was opened as something else
+        self.new: list[str] = []  # weights that it did not have, and that are fresh
+
+    @cached_property
+    def model(self) -> Any:
+        """The network, as a torch module."""
+        with one_reader():
+            return self.__dict__["model"] if "model" in self.__dict__ else self.read_now().__dict__["model"]
+
+    @property
+    def engine(self) -> str:
+        """What runs it."""
+        return "torch"
+
+    @property
+    def architecture(self) -> str:
+        """The class whose numbers it gives: one of `transformers`, or ours where they have none."""
+        return str(self.about.get("architecture") or (self._folder.config.get("architectures") or ["unknown"])[0])
+
+    def read_now(self) -> Self:
+        """Reads the network, so that what is wrong with it is told at once."""
+        self.__dict__["model"] = self._read(self.tokenizer)
+        return self
+
+    def save(self, folder: str | Path) -> None:
+        """A copy of the model's folder, without its training state."""
+        self._folder.copy_to(Path(folder))
+
+    @property
+    def device(self) -> Any:
+        """Where the network computes."""
+        return next(self.model.parameters()).device
+
+    def _fast_copy(self, describe: Callable[[ModelFolder, Any, Generation], tuple[Described, Numbers]]) -> Copy | None:
+        """The fast engine's copy, made if it is not there or not what we would write; None where torch is to run.
+
+        `describe` tells what belongs into it, or raises ConfigError if there is no such model there.
+        """
+        if self._running.engine == "torch":
+            return None
+        if self._folder.is_foreign:
+            if self._running.wants_fast:
+                raise FolderError(f"{self._folder.folder} was not made by regard, and nothing is written into it; "
+                                  f"`regard import` it first")  # fmt: skip
+            return None
+        try:
+            if find_spec("ctranslate2") is None:
+                raise ConfigError("the package ctranslate2 is not installed")
+            return open_copy(self._folder, lambda: describe(self._folder, self.tokenizer, self.generation))
+        except (OSError, ConfigError) as problem:
+            where, why = f"{self._folder.folder} cannot be written", getattr(problem, "strerror", None)
+            what = f"{where}: {why}" if isinstance(problem, OSError) else str(problem)
+            if self._running.wants_fast:
+                raise FolderError(f"there is no copy for the fast engine, and none can be made: {what}") from None
+            warnings.warn(f"no copy for the fast engine ({what}); torch runs instead", RuntimeWarning, stacklevel=4)
+            return None
+
+    def _open_fast(self, kind: Callable[..., Fast], copy: Copy, size: int) -> Fast:
+        """The fast engine, in the layout that was measured on this machine; measured now if it was not."""
+        precision = self._running.precision or "float32"
+        engine = kind(
+            copy.path, name_rows(self.tokenizer.pieces, copy.facts["rows"][0]), self.generation.ends, precision, size
+        )
+        known = copy.layouts(precision)
+        engine.layouts = known or engine.measure()
+        if known is None:
+            copy.keep_layouts(precision, engine.layouts)
+        return engine
+
+
+def refuse_odd(about: dict[str, Any]) -> None:
+    """The languages in regard.json are words."""
+    settings = about.get("settings", {})
+    names = ("source_language", "target_language")
+    if not isinstance(settings, dict) or not all(isinstance(settings.get(name), str | None) for name in names):
+        raise FolderError(f"regard.json has settings {settings!r:.120}, where a language is not a word; it was changed "
+                          f"or damaged, copy or train it again")  # fmt: skip
+
+
+def generation_of(folder: ModelFolder, tokenizer: Any) -> Generation:
+    """How this model's texts begin and end; its tokenizer then knows it too. Of models that generate none, nothing."""
+    if folder.about.get("task") not in GENERATING:
+        return Generation(ends=())
+    config, is_translator = folder.config, folder.about["task"] == "translate"
+    side: dict[str, Any] = config["decoder"] if isinstance(config.get("decoder"), dict) else {}
+    size = config.get("vocab_size", side.get("vocab_size"))
+    size = size if isinstance(size, int) else sys.maxsize
+    if (folder.path / GENERATION).exists():
+        found = read_generation(folder.json(GENERATION), GENERATION, size, is_translator=is_translator)
+    else:  # config.json has the same keys; what it leaves out, its decoder may have
+        told = side | {name: value for name, value in config.items() if value is not None}
+        found = read_generation(told, CONFIG, size, is_translator=is_translator)
+    if "foreign" not in folder.about:
+        never_pads = is_translator and not side  # of two BERTs, padding is a choice like others, as in transformers
+        return replace(found, never=(*found.never, tokenizer.pad_id)) if never_pads else found
+    if not is_translator:
+        tokenizer.with_roles(begin=found.ends[0] if found.begin is None else found.begin, end=found.ends[0])
+        return found
+    if found.start is None:
+        raise FolderError(f"{folder.folder} says no decoder_start_token_id and no bos_token_id; a translation needs "
+                          f"one to start from")  # fmt: skip
+    pad = config.get("pad_token_id", PADDING.get(str(config.get("model_type"))))
+    if isinstance(pad, int) and 0 <= pad < size and isinstance(tokenizer, Tokenizer):
+        tokenizer.with_roles(pad=pad)
+    if tokenizer.pad_id in (closing := tokenizer.encode("")):
+        raise FolderError(f"{folder.folder} fills up rows with the id {tokenizer.pad_id}, which also closes a text "
+                          f"({closing}); texts of unequal length could not be told apart")  # fmt: skip
+    return found
+
+
+def adopt_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: Trained) -> nn.Module:
+    """A network with what a plain BERT has for it; the rest is fresh, the same every time, and told."""
+    import torch
+
+    from regard.formats.bert_generation import adopt
+
+    model: Any = build_empty(build)
+    listed = list_for(folder, model.config)
+    found, opened.dropped, opened.new = adopt(read_for(folder, listed, shapes_of(model)), shapes_of(model))
+    if missing := [name for name in opened.new if ".cross_" not in name and name != "bias"]:
+        raise FolderError(f"{folder.folder}: weights do not fit config.json: {', '.join(missing[:5])} missing")
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers are left alone
+        torch.manual_seed(0)
+        fresh = build()
+    return fill(fresh, found, strict=False)
+
+
+def refuse_below_one(**numbers: int | None) -> None:
+    """Counts must be at least 1."""
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise ConfigError(f"{name}={number}: it must be at least 1")

@@ -1,0 +1,89 @@
+"""Which words of a source and its translation belong together, by what a translator looked at and a lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.alignment.lexical_table import FILE, MOST_BYTES, Chances
+from regard.alignment.links import Agreement, Links, align_words, read_pharaoh, symmetrise
+from regard.decoding.found import Hypothesis
+from regard.errors import CorpusError
+from regard.folder import ModelFolder
+from regard.text.corpus import PairFiles, read_lines, read_pairs
+from regard.text.tokenizer import ROLES
+
+if TYPE_CHECKING:
+    from regard.families.translate.pipeline import Translator
+
+
+class Aligner:
+    """Tells the alignment of what a model's engine found, or was made to say."""
+
+    def __init__(self, folder: ModelFolder, tokenizer: Any) -> None:
+        self._folder, self._tokenizer = folder, tokenizer
+        self._is_after = bool((folder.about.get("alignment") or {}).get("is_after", True))
+
+    def align(self, source: Sequence[int], found: Hypothesis) -> Links:
+        """Links of words. source: ids with the end; found: with its looks, of every step."""
+        mine, theirs = list(source[:-1]), found.ids
+        looks = found.looks[1:] if self._is_after else found.looks
+        chances = self._chances.of(mine, theirs).tolist() if self._chances else None
+        return align_words(looks, self._written(mine), self._written(theirs), chances)
+
+    def _written(self, ids: list[int]) -> list[str]:
+        """Tokens as people read them; a mark such as [CLS] is no word, but one that stands for an unknown word is."""
+        special, tokens = self._tokenizer.special_ids, self._tokenizer.tokens(ids)
+        return [
+            " " if number in special and token.strip() not in ROLES["unknown"] else token
+            for number, token in zip(ids, tokens, strict=True)
+        ]
+
+    def reads(self, ids: Sequence[int]) -> float:
+        """Share of the tokens of a text that were seen as sources in training; 1 where nothing is known."""
+        if self._chances is None or not ids:
+            return 1.0
+        return sum(number in self._chances.sources for number in ids) / len(ids)
+
+    @cached_property
+    def _chances(self) -> Chances | None:
+        """Models from elsewhere have none."""
+        return Chances.read(self._folder.read(FILE, MOST_BYTES)) if self._folder.has(FILE) else None
+
+
+def align_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
+    """The alignment of given translations: the model is made to say them, and watched."""
+    tokenizer = translator.tokenizer
+    read, said = tokenizer.encode_all(list(sources)), tokenizer.encode_targets(list(targets))
+    for mine, theirs in zip(read, said, strict=True):
+        translator.refuse_long("text", theirs, mine)
+    forced = [[Hypothesis(ids[:-1], 0.0, True)] for ids in said]
+    watched = translator.native.watch(read, forced)
+    return [translator.aligner.align(ids, found[0]) for ids, found in zip(read, watched, strict=True)]
+
+
+def score_alignment(
+    translator: Translator, files: PairFiles, gold: str | Path, reverse: Translator | None
+) -> dict[str, float | int]:
+    """AER, precision and recall against gold links, one line for each pair."""
+    pairs, _ = read_pairs(files)
+    lines = list(read_lines(Path(gold)))
+    if pairs and len(lines) < pairs[-1].line:
+        raise CorpusError(f"{gold} has {len(lines)} lines of links, but there is a pair on line {pairs[-1].line}; "
+                          f"line N must hold the links of pair N")  # fmt: skip
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    found = align_pairs(translator, sources, targets)
+    if reverse is not None:
+        back = [[(source, target) for target, source in links] for links in align_pairs(reverse, targets, sources)]
+        found = [symmetrise(one, other) for one, other in zip(found, back, strict=True)]
+    agreement = Agreement()
+    for pair, links in zip(pairs, found, strict=True):
+        try:
+            sure, possible = read_pharaoh(lines[pair.line - 1])
+        except ValueError:
+            raise CorpusError(f"{gold}, line {pair.line}: {lines[pair.line - 1][:60]!r} is not links as in "
+                              f"`0-0 1-2 2?1` (- sure, ? possible)") from None  # fmt: skip
+        agreement.add(links, sure, possible)
+    return agreement.scores | {"aligned_pairs": len(pairs)}

@@ -1,0 +1,331 @@
+"""Using a trained translator: text in, text out, nothing cut silently, order and number of lines kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from regard.alignment.links import Links
+from regard.decoding.settings import Search
+from regard.engines.described import alignment_of, describe_translator, longest_source
+from regard.engines.layout import default_limit
+from regard.engines.network import choose_layout, read_network
+from regard.engines.options import EngineOptions
+from regard.errors import ConfigError
+from regard.families.pipeline import Trained, generation_of, refuse_below_one
+from regard.families.translate.aligner import Aligner, align_pairs, score_alignment
+from regard.families.translate.pair import read_pair
+from regard.families.translate.translation import Translation, join, notes_on, put_in_words
+from regard.folder import ModelFolder
+from regard.text.corpus import PairFiles, read_pairs, refuse_unread
+from regard.text.given import a_text, several_texts
+from regard.text.score import report_translations
+from regard.text.segments import split_to_fit
+from regard.text.terms import Terms, terms_in
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from regard.config import ModelConfig
+    from regard.decoding.found import Finding, Hypothesis
+    from regard.engines.ctranslate2 import FastTranslator
+    from regard.engines.torch import NativeTranslator
+    from regard.look.inspection import Seen
+
+    # How many parts each line has, the parts as ids, notes on each line, and the rest.
+    Begun = tuple[list[int], list[list[int]], list[list[str]], Finding]
+
+WINDOW = 2048  # lines that are sorted and batched together
+AHEAD = 1  # windows that are being translated while one is waited for
+ONE_OR_SEVERAL = "a text (translate takes one, translate_all takes several)"
+
+
+class Translator(Trained):
+    """A trained model that translates."""
+
+    BEAM = 4
+
+    @classmethod
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Translator:
+        """The translator in a folder."""
+
+        def read(tokenizer: Tokenizer) -> nn.Module:
+            from regard.formats import marian, own
+            from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
+
+            if folder.config.get("model_type") == "encoder-decoder":
+                return read_pair(folder, tokenizer)
+            layout = choose_layout(folder, {"marian": marian, "pegasus": marian, "regard-translate": own})
+            told = generation_of(folder, tokenizer)
+
+            def build(config: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+                if config.encoder:
+                    return EncoderAndDecoder(config, tokenizer.pad_id, told.never)
+                return EncoderDecoder(config, tokenizer.pad_id, told.start, told.never)
+
+            return read_network(folder, tokenizer, layout, build)
+
+        return cls(folder, read, running)
+
+    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
+        super().__init__(folder, read, running)
+        self._fast: FastTranslator | None = None
+        if copy := self._fast_copy(describe_translator):
+            from regard.engines.ctranslate2 import FastTranslator
+
+            self._fast = self._open_fast(FastTranslator, copy, copy.facts["places"][0])
+            self._fast.has_shortlist = copy.has_shortlist
+        else:
+            self.read_now()
+            alignment_of(self.about, self.model.config)  # what is wrong with it is told at once
+
+    @property
+    def engine(self) -> str:
+        """What runs it."""
+        return "torch" if self._fast is None else self._fast.name
+
+    @property
+    def source_language(self) -> str | None:
+        """The code of the language it reads, if the training told."""
+        return self._setting("source_language")
+
+    @property
+    def target_language(self) -> str | None:
+        """The code of the language it writes, if the training told."""
+        return self._setting("target_language")
+
+    @overload
+    def __call__(self, texts: str, **search: Any) -> str: ...
+    @overload
+    def __call__(self, texts: Sequence[str], **search: Any) -> list[str]: ...
+    def __call__(self, texts: str | Sequence[str], **search: Any) -> str | list[str]:
+        """The translation of a text, or of each of several in the same order; options as of `translate_all`."""
+        found = [
+            one.text for one in self.translate_all([texts] if isinstance(texts, str) else texts, scores=False, **search)
+        ]
+        return found[0] if isinstance(texts, str) else found
+
+    def translate(self, text: str, **search: Any) -> Translation:
+        """The translation of one text, with its score, tokens and alternatives; options as of `translate_all`."""
+        return next(self.translate_all([text], **search))
+
+    def translate_all(self, texts: Iterable[str], *, window: int = WINDOW, **options: Any) -> Iterator[Translation]:
+        """A translation for each text, in order; `window` texts are taken in at a time. Options as of
+        `translate_windows`.
+        """
+        refuse_below_one(window=window)
+        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):  # a text would be taken for its letters
+            raise ConfigError("translate_all is for several texts and got a single one; use translate, or give a list")
+        lines = iter(texts)
+        return self.translate_windows(iter(lambda: list(islice(lines, window)), []), **options)
+
+    def translate_windows(
+        self,
+        windows: Iterable[list[str]],
+        *,
+        beam: int = BEAM,
+        length_penalty: float = 1.0,
+        max_length: int | None = None,
+        n_best: int = 1,
+        prefix: str = "",
+        terms: Terms | None = None,
+        scores: bool = True,
+        alignments: bool = False,
+        fast: bool = False,
+    ) -> Iterator[Translation]:
+        """A translation for each text of each window, in order.
+
+        While one window is waited for, the next is already being translated; an empty window asks for all that was
+        begun. prefix: what every translation begins with; with several beams, torch runs it. terms: words of a source,
+        and how they must be translated; texts that have one are run by torch. scores: not to want them makes a greedy
+        search a little faster. alignments: tell which words belong together. fast: choose among the likely words of a
+        source only.
+        """
+        refuse_below_one(beam=beam, n_best=n_best, max_length=max_length)
+        if fast and (self._fast is None or not self._fast.has_shortlist):
+            why = "this one has none" if self._fast else "this one is run by torch"
+            raise ConfigError(f"fast is for a model with a shortlist that is run by ctranslate2, and {why}")
+        search = Search(max(beam, n_best), length_penalty, n_best, scores, alignments, fast)
+        if prefix and terms:
+            raise ConfigError("a prefix and terms cannot be asked for at the same time")
+        forced = self.tokenizer.encode_part(a_text(prefix, "a prefix")) if prefix else []
+        if self._fast is None:
+            self.refuse_long("prefix", forced)
+        begun: deque[Begun] = deque()
+        for window in windows:
+            if window:
+                begun.append(self._begin(window, search, max_length, forced, terms or {}))
+            while begun and (len(begun) > AHEAD or not window):
+                yield from self._end(begun.popleft())
+        for last in begun:
+            yield from self._end(last)
+
+    def evaluate(
+        self,
+        source: str | Path,
+        target: str | Path | None = None,
+        *,
+        columns: tuple[int, int] | None = None,
+        keys: tuple[str, str] | None = None,
+        against: Translator | None = None,
+        tokenize: str = "13a",
+        beam: int = BEAM,
+        gold: str | Path | None = None,
+        reverse: Translator | None = None,
+    ) -> dict[str, float | str | int]:
+        """BLEU and chrF on pairs from files; and whether another translator differs by chance.
+
+        gold: a file of links, one line a pair; then AER, precision and recall too, of alignments that are made with
+        those of a translator the other way round if `reverse` is given.
+        """
+        if reverse is not None and gold is None:
+            raise ConfigError("reverse is for alignments; give gold links with it")
+        files = PairFiles.of(source, target, columns, keys)
+        refuse_unread(columns, keys, files)
+        pairs, left_out = read_pairs(files)
+        sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        others = None if against is None else against(sources, beam=beam)
+        report = report_translations(self(sources, beam=beam), references, tokenize, others)
+        report["left_out"] = sum(one.count for one in left_out)  # empty on one side
+        return report | (score_alignment(self, files, gold, reverse) if gold is not None else {})
+
+    def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
+        """Which words of given translations belong together: (word of the source, word of the target), from 0."""
+        return align_pairs(self, several_texts(sources), several_texts(targets, "translations"))
+
+    def look(self, text: str, target: str | None = None, *, why: bool = False, beam: int = BEAM) -> Seen:
+        """What the model looks at while it translates a text, or while it is made to say `target`.
+
+        why: also what each source word and each head is worth, which takes a forward for each.
+        """
+        from regard.families.looking import look_at_pair
+
+        refuse_below_one(beam=beam)
+        return look_at_pair(self, text, target, Search(beam), why)
+
+    def share(self, workers: int | None = None, patience: int = 0) -> int:
+        """From now on several threads may translate at the same time, each with a worker of its own: so many, or as
+        many as were found best. Patient ones leave the cores to whoever else wants them. How many there are.
+        """
+        return 1 if self._fast is None else self._fast.share(workers, patience)
+
+    def run(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> list[list[Hypothesis]]:
+        """What the engine finds for sources as ids, in their order."""
+        found = dict(self._begin_ids(sources, limits, search, [self._first] * len(sources))())
+        return [found[row] for row in range(len(sources))]
+
+    def _begin(
+        self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
+    ) -> Begun:
+        parts, flat, sources = self.split(lines)
+        notes = notes_on(self.tokenizer, lines, parts, sources)
+        spare = len(forced) - self.generation.is_end_forced  # an end that is forced has the last place
+        limits = [max(1, (max_length or default_limit(len(source))) + spare) for source in sources]
+        if terms:
+            phrases = [[self.tokenizer.encode_part(said) for _, said in terms_in(part, terms)] for part in flat]
+            return parts, sources, notes, self.native.begin_with(self._runner, sources, limits, search, phrases)
+        prefixes = [self._first + (forced if number == 0 else []) for count in parts for number in range(count)]
+        return parts, sources, notes, self._begin_ids(sources, limits, search, prefixes)
+
+    def _begin_ids(
+        self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: list[list[int]]
+    ) -> Finding:
+        if not any(prefixes):
+            return self._runner.begin(sources, limits, search)
+        # With several beams, CTranslate2 never ends right after a prefix, though that may be all there is to say.
+        return (self._runner if search.beams == 1 else self.native).begin(sources, limits, search, prefixes)
+
+    @property
+    def _first(self) -> list[int]:
+        """What every translation begins with, if the model's own folder wants that."""
+        return [] if self.generation.first is None else [self.generation.first]
+
+    def _end(self, begun: Begun) -> Iterator[Translation]:
+        parts, sources, notes, wait = begun
+        counts = [count for count in parts for _ in range(count)]
+        # Each is put into words as soon as it is found: the engine is then still busy with others.
+        made = {
+            row: put_in_words(self.tokenizer, self.aligner, sources[row], found, counts[row]) for row, found in wait()
+        }
+        row = 0
+        for count, told in zip(parts, notes, strict=True):
+            whole = join([made[number] for number in range(row, row + count)], self.target_language)
+            yield replace(whole, notes=[*told, *whole.notes]) if told else whole
+            row += count
+
+    @property
+    def _runner(self) -> FastTranslator | NativeTranslator:
+        """The engine that runs it."""
+        if self._fast is None:
+            return self.native
+        self.refuse_recording()
+        return self._fast
+
+    @cached_property
+    def native(self) -> NativeTranslator:
+        """The torch engine, whichever runs by default."""
+        from regard.engines.torch import NativeTranslator
+
+        return NativeTranslator(self.model, self.generation.ends, self.alignment_heads, self._places)
+
+    @property
+    def _places(self) -> int:
+        """Most tokens of a translation, whatever is asked for."""
+        return max(self.model.config.max_positions, default_limit(self._longest))
+
+    @cached_property
+    def aligner(self) -> Aligner:
+        """What tells alignments from looks."""
+        return Aligner(self._folder, self.tokenizer)
+
+    @property
+    def alignment_heads(self) -> dict[str, Any]:
+        """The layer and the heads that tell where a token was read from; the middle of the decoder if nobody chose."""
+        return alignment_of(self.about, self.model.config)
+
+    @property
+    def _longest(self) -> int:
+        """Most tokens of a source that is translated in one."""
+        return min(longest_source(self.about), self._readable)
+
+    @property
+    def _readable(self) -> int:
+        """Most tokens of a source that the engine can read at all."""
+        return self._fast.places if self._fast else (self.model.config.encoder or self.model.config).longest
+
+    def refuse_long(self, what: str, target: Sequence[int], source: Sequence[int] = ()) -> None:
+        """Positions that were learned have an end; nothing that is given may lie beyond it."""
+        config = self.model.config
+        for ids, most in ((target, self.model.longest), (source, (config.encoder or config).longest)):
+            if len(ids) > most:
+                raise ConfigError(f"the {what} has {len(ids)} tokens, and the model has positions for at most {most}; "
+                                  f"shorten it")  # fmt: skip
+
+    def split(self, lines: list[str]) -> tuple[list[int], list[str], list[list[int]]]:
+        """How many parts each line has, the parts, and their ids. A line longer than any the model has seen in training
+        is split; a blank one, or one of which the tokenizer leaves nothing, has no part.
+        """
+        texts = [a_text(line, ONE_OR_SEVERAL).strip() for line in lines]
+        encoded, longest, nothing = self.tokenizer.encode_all(texts), self._longest, self.tokenizer.encode("")
+        counts, flat, sources = [], [], []
+        for text, ids in zip(texts, encoded, strict=True):
+            parts, found = ([text], [ids]) if ids != nothing else ([], [])
+            if len(ids) > longest:
+                parts, found = split_to_fit(text, ids, self.tokenizer.encode_all, longest)
+            if (most := max(map(len, found), default=0)) > self._readable:
+                raise ConfigError(f"the tokenizer makes {most} tokens of one character of {text!r:.60}, and the model "
+                                  f"has positions for at most {self._readable}; take that character out")  # fmt: skip
+            counts.append(len(parts))
+            flat += parts
+            sources += found
+        return counts, flat, sources
+
+    def _setting(self, name: str) -> str | None:
+        value = self.about.get("settings", {}).get(name)
+        return value if isinstance(value, str) else None

@@ -1,0 +1,335 @@
+"""translate: pairs of texts -> EncoderDecoder -> BLEU and chrF.
+
+Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
+Using a trained translator is in `translator.py`. torch is only imported by the functions that compute with it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.alignment.lexical_table import FILE as LEXICON
+from regard.config import ModelConfig, RunConfig, Settings, merge
+from regard.engines.cache import SHORTLIST
+from regard.errors import ConfigError, CorpusError
+from regard.families import FAMILIES
+from regard.families.held_out import HeldOutPairs, real_loss
+from regard.families.table import choose, count_words
+from regard.families.translate.pair import put_together
+from regard.families.translate.pipeline import Translator
+from regard.folder import Content
+from regard.text.corpus import (
+    LeftOut,
+    Pair,
+    PairFiles,
+    fingerprint,
+    guess_languages,
+    kind_of,
+    read_pairs,
+    refuse_unread,
+)
+from regard.text.running import named
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import learn_pairs
+from regard.training.recipe import (
+    Check,
+    Corpus,
+    Encoded,
+    Extras,
+    Feed,
+    Judge,
+    Task,
+    encode_json,
+    name_files,
+    weights_file,
+)
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.data.batch import PairBatch
+    from regard.data.tokens import EncodedPairs
+
+# The norm stands before each sub-layer: on two texts ahead of the paper's place, most with few pairs or few minutes
+# (docs/training.md).
+# The others are made of two models (--encoder, --decoder), which bring their shape along.
+KINDS: dict[str, Settings] = {"transformer": {"model": {"norm": "pre"}}, "bert": {}, "bert-generation": {}}
+
+# The dial. tiny is the shape that did best on 29,000 pairs of captions (Transformer-Tiny, 2.6 M weights);
+# base and big are the paper's.
+SIZES: dict[str, Settings] = {
+    "tiny": {"model": {"layers": 4, "width": 128, "inner": 256, "heads": 4}},
+    "small": {"model": {"layers": 4, "width": 256, "inner": 1024, "heads": 4}},
+    "base": {"model": {"layers": 6, "width": 512, "inner": 2048, "heads": 8}},
+    "big": {"model": {"layers": 6, "width": 1024, "inner": 4096, "heads": 16}},
+}
+
+CHUNK = 1000  # texts that are encoded between two checks whether to stop
+
+
+def gather(
+    source: str | Path,
+    target: str | Path | None = None,
+    *,
+    valid_source: str | Path | None = None,
+    valid_target: str | Path | None = None,
+    columns: tuple[int, int] | None = None,
+    keys: tuple[str, str] | None = None,
+) -> tuple[PairFiles, PairFiles | None]:
+    """The files of pairs to learn from, and to validate on if they are given."""
+    files = PairFiles.of(source, target, columns, keys)
+    if valid_target and not valid_source:
+        raise ConfigError(f"--valid-target {valid_target} was given without --valid-source; give both files")
+    valid = PairFiles.of(valid_source, valid_target, columns, keys) if valid_source else None
+    if valid:
+        try:
+            kind_of(valid)
+        except CorpusError:
+            raise ConfigError(f"--valid-source {valid_source} is one file, and neither .tsv nor .jsonl; give its "
+                              f"translation too, with --valid-target") from None  # fmt: skip
+    refuse_unread(columns, keys, *filter(None, (files, valid)))
+    return files, valid
+
+
+def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> Corpus:
+    """All pairs; without files to validate on, some are held out, the same ones every time."""
+    pairs, left_out = read_pairs(files)
+    roles = dict(zip(("source", "target"), files.paths, strict=False))
+    reading = files.reading
+    if valid_files is not None:
+        valid, _ = read_pairs(valid_files)
+        reading |= {f"valid_{name}": value for name, value in valid_files.reading.items()}
+        roles |= dict(zip(("valid_source", "valid_target"), valid_files.paths, strict=False))
+    else:
+        with named(files.paths):
+            pairs, valid = hold_out(pairs, config.train.held_out or default_held_out(len(pairs)), config.seed)
+    source_language, target_language = guess_languages(files)
+    return Corpus(
+        pairs,
+        valid,
+        left_out,
+        fingerprints={role: fingerprint(path) for role, path in roles.items()},
+        files=name_files(roles),
+        facts={"source_language": source_language, "target_language": target_language},
+        reading=reading,
+    )
+
+
+def hold_out(pairs: list[Pair], count: int, seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Splits off about `count` pairs; equal sources stay on one side, so that nothing held out was learned from."""
+    sources = sorted({pair.source for pair in pairs})
+    if len(sources) < 2:
+        raise CorpusError(
+            f"there is only {len(sources)} distinct source text; at least 2 are needed, one of them to validate on"
+        )
+    copies: dict[str, int] = {}
+    for pair in pairs:
+        copies[pair.source] = copies.get(pair.source, 0) + 1
+    random.Random(seed).shuffle(sources)
+    chosen: set[str] = set()
+    held = 0
+    for source in sources[:-1]:  # one at least is left to learn from
+        if held >= count:
+            break
+        chosen.add(source)
+        held += copies[source]
+    return [p for p in pairs if p.source not in chosen], [p for p in pairs if p.source in chosen]
+
+
+def default_held_out(pairs: int) -> int:
+    """One in twenty, at most a thousand."""
+    return min(1000, max(1, pairs // 20))
+
+
+def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
+    """Shape, vocabulary and regularisation by the size of the corpus in running words."""
+    words = count_words(text for pair in corpus.train for text in (pair.source, pair.target))
+    return merge(corpus.facts, choose("translate", words, minutes))
+
+
+def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
+    """One vocabulary for both languages, from the training text alone."""
+    if config.model.kind != "transformer":
+        raise ConfigError(f"model.kind={config.model.kind} is a translator made of two models; give their folders with "
+                          f"--encoder and --decoder, or one that was made of two with --from")  # fmt: skip
+    if config.text.tokenizer not in {None, "bpe"}:
+        raise ConfigError(f"text.tokenizer={config.text.tokenizer}: a translator reads pieces (bpe); leave it out")
+
+    def texts() -> Iterator[str]:
+        for number, pair in enumerate(corpus.train):
+            if number % CHUNK == 0:
+                check()
+            yield pair.source
+            yield pair.target
+
+    assert config.text.vocab_size is not None
+    return learn_pairs(texts(), config.text.vocab_size)
+
+
+def encode(pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+    """Pairs as ids; those with an over-long side are left out and counted."""
+    encoded, _, left_out = encode_pairs(pairs, tokenizer, config, check)
+    return Encoded(encoded.kept(), left_out)
+
+
+def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+    """Batches of pairs of like length."""
+    from regard.data.collate import collate_pairs
+    from regard.data.loader import Loader
+    from regard.data.tokens import EncodedPairs
+
+    pairs = EncodedPairs.of(tensors)
+    lengths = [pairs.sources.lengths, pairs.targets.lengths]
+    loader = Loader(lengths, config.train.share(config.train.tokens_per_batch), config.seed)
+
+    def batch(position: int) -> PairBatch:
+        indexes, start = loader.at(position), config.model.start_id
+        return collate_pairs(pairs.sources, pairs.targets, indexes, tokenizer.pad_id, start)
+
+    facts = {
+        "pairs": len(pairs),
+        "tokens": len(pairs.sources.flat) + len(pairs.targets.flat),
+        "longest_source": int(lengths[0].max()),
+    }
+    return Feed(batch, len(loader), facts)
+
+
+def judge(pairs: list[Pair], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+    """BLEU, which training goes by, the other scores, and samples."""
+    encoded, kept, left_out = encode_pairs(pairs, tokenizer, config, check)
+    held_out = HeldOutPairs(encoded, kept, tokenizer)
+    return Judge(held_out.score, held_out.signature, {"held_out_pairs": len(encoded)}, left_out)
+
+
+def encode_pairs(
+    pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Check
+) -> tuple[EncodedPairs, list[Pair], list[LeftOut]]:
+    """The pairs whose sides both are short enough, as ids and as they are; and those left out."""
+    from regard.data.tokens import EncodedPairs, Packer
+
+    limit = min(config.text.max_length, config.model.longest)
+    sources, targets = Packer(), Packer()
+    kept: list[Pair] = []
+    too_long: list[Pair] = []
+    for start in range(0, len(pairs), CHUNK):
+        check()
+        chunk = pairs[start : start + CHUNK]
+        mine = tokenizer.encode_all([pair.source for pair in chunk])
+        theirs = tokenizer.encode_targets([pair.target for pair in chunk])
+        for pair, source, target in zip(chunk, mine, theirs, strict=True):
+            if max(len(source), len(target)) > limit:
+                too_long.append(pair)
+                continue
+            sources.add(source)
+            targets.add(target)
+            kept.append(pair)
+    if not kept:
+        remedy = (
+            f"raise --set text.max_length={2 * limit}" if limit == config.text.max_length
+            else "the model has no positions for more; give shorter lines"
+        )  # fmt: skip
+        raise CorpusError(f"every pair has more than {limit} tokens on a side; {remedy}")
+    encoded = EncodedPairs(sources.pack(), targets.pack())
+    reason = f"longer than {limit} tokens"
+    return encoded, kept, [LeftOut(reason, len(too_long), f"line {too_long[0].line}")] if too_long else []
+
+
+def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+    """A network with fresh weights."""
+    from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
+
+    return EncoderAndDecoder(model, tokenizer.pad_id) if model.encoder else EncoderDecoder(model, tokenizer.pad_id)
+
+
+def loss(config: RunConfig) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
+    """What training makes smaller: cross-entropy, label-smoothed; of two passes at once if they are to agree."""
+    smoothing, agreement = config.train.smoothing, config.train.agreement
+    passes = 2 if agreement else 1
+
+    def pair_loss(model: Any, batch: PairBatch) -> tuple[Tensor, int]:
+        hidden = model(batch.source.repeat(passes, 1), batch.target.repeat(passes, 1))  # (B or 2B, T, D)
+        return real_loss(model, hidden, batch.labels, smoothing, agreement)
+
+    return pair_loss
+
+
+def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
+    """The files of a translator, in Hugging Face layout; a shape that has no class there says so."""
+    from regard.formats import encoder_decoder, marian, own
+    from regard.formats.tokenizers import translator_config
+
+    end, pad = tokenizer.end_id, tokenizer.pad_id
+    config = encoder_decoder.export_config(model, end, pad) if model.encoder else marian.export_config(model, end, pad)
+    generation = marian.generation_config(end, pad, Translator.BEAM, model.max_positions)
+    if model.encoder:
+        exported = encoder_decoder.export_weights(weights, model)
+        generation |= {"bos_token_id": model.start_id, "decoder_start_token_id": model.start_id}
+    elif own.tells_all(marian, config, model):
+        exported = marian.export_weights(weights, model, pad)
+    else:
+        config, exported = own.export_config(model, "translate"), own.export_weights(weights)
+    return {
+        "config.json": encode_json(config),
+        "generation_config.json": encode_json(generation),
+        **tokenizer.files(),
+        "tokenizer_config.json": encode_json(translator_config(tokenizer, min(model.max_positions, model.longest))),
+        "model.safetensors": weights_file(exported),
+    }
+
+
+def extras(model: Any, tensors: dict[str, Tensor], valid: list[Pair], tokenizer: Tokenizer) -> Extras:
+    """Which heads align, and which words are worth considering for which."""
+    import torch
+
+    from regard.alignment.heads import PAIRS, choose_heads
+    from regard.alignment.learn import learn_lexicon
+    from regard.alignment.links import has_letters
+    from regard.alignment.shortlist import make_shortlist
+    from regard.data.tokens import EncodedPairs
+
+    pairs = EncodedPairs.of(tensors)
+    is_word = torch.tensor([has_letters(token) for token in tokenizer.tokens(range(tokenizer.vocab_size))])
+    lexicon = learn_lexicon(pairs, tokenizer.vocab_size, is_word)
+    kept = lexicon.kept()
+    sources = tokenizer.encode_all([pair.source for pair in valid[:PAIRS]])
+    targets = tokenizer.encode_targets([pair.target for pair in valid[:PAIRS]])
+    held = [both for both in zip(sources, targets, strict=True) if max(map(len, both)) <= model.config.longest]
+    alignment = choose_heads(model, held, kept)
+    always = [number for number in tokenizer.marks if number != tokenizer.pad_id]
+    if model.config.encoder:  # no fast engine runs it, so nothing would be chosen from a shortlist
+        return Extras({"alignment": alignment}, {LEXICON: kept.pack()})
+    shortlist = make_shortlist(lexicon, pairs, tokenizer.pieces[:-1], always)
+    return Extras({"alignment": alignment}, {SHORTLIST: shortlist, LEXICON: kept.pack()})
+
+
+def probe(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """What it looks at in a few held-out pairs."""
+    from regard.look.snapshot import probe_pairs
+
+    return probe_pairs(model, tokenizer, valid)
+
+
+TRANSLATE = Task(
+    name="translate",
+    unit="pairs",
+    shape=FAMILIES["translate"].shape,
+    kinds=KINDS,
+    sizes=SIZES,
+    gather=gather,
+    read=read,
+    defaults=defaults,
+    learn=learn,
+    encode=encode,
+    feed=feed,
+    judge=judge,
+    build=build,
+    loss=loss,
+    pack=pack,
+    where="regard.families.translate.recipe:TRANSLATE",
+    join=put_together,
+    extras=extras,
+    probe=probe,
+)

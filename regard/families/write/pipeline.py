@@ -1,0 +1,293 @@
+"""Using a trained writer: it goes on with a text, token by token, and tells how well it expects a text."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.decoding.settings import Sampling
+from regard.engines.described import describe_writer
+from regard.engines.network import choose_layout, read_network
+from regard.engines.options import EngineOptions
+from regard.errors import ConfigError
+from regard.families.pipeline import Trained, refuse_below_one
+from regard.folder import ModelFolder
+from regard.text.given import a_text, given_texts, name_unknown, several_texts, unknown_parts
+from regard.text.running import read_documents, split_lines
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.engines.ctranslate2 import FastWriter
+    from regard.look.inspection import Said, Seen
+
+LINES = 10_000  # lines that are encoded between two checks whether to stop
+TOKENS = 200
+TOLD_TOGETHER = 128  # tokens whose probabilities are computed at a time: each takes a row of the whole vocabulary
+CONTEXT = 8  # tokens before a piece that are decoded with it
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One way to go on with a text."""
+
+    text: str
+    tokens: list[str]
+    reason: str  # why it ended: stop or length
+    said: list[Said]  # how likely each token was, if somebody asked
+    unknown: list[str] = field(default_factory=list)  # parts of the prompt that the model has never seen
+
+
+class Writer(Trained):
+    """A trained model that goes on with a text."""
+
+    @classmethod
+    def open(cls, folder: ModelFolder, running: EngineOptions) -> Writer:
+        """The writer in a folder."""
+
+        def read(tokenizer: Tokenizer) -> nn.Module:
+            from regard.formats import gpt2, llama, own
+            from regard.model.transformer import CausalLM
+
+            layout = choose_layout(folder, {"gpt2": gpt2, "llama": llama, "regard-write": own})
+            return read_network(folder, tokenizer, layout, lambda config, _: CausalLM(config))
+
+        return cls(folder, read, running)
+
+    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
+        super().__init__(folder, read, running)
+        self._fast: FastWriter | None = None
+        if copy := self._fast_copy(describe_writer):
+            from regard.engines.ctranslate2 import FastWriter
+
+            self._fast = self._open_fast(FastWriter, copy, copy.facts["room"][0])
+        else:
+            self.read_now()
+
+    @property
+    def engine(self) -> str:
+        """What runs it."""
+        return "torch" if self._fast is None else self._fast.name
+
+    def __call__(self, prompt: str = "", **options: Any) -> str:
+        """How the text goes on, without the prompt; options as of `stream`."""
+        return "".join(self.stream(prompt, **options))
+
+    def samples(self, prompt: str = "", *, count: int, seed: int | None = None, **options: Any) -> Iterator[str]:
+        """Several ways to go on, each a function of the seed and its number; options as of `stream`."""
+        refuse_below_one(samples=count)
+        first = _fresh_seed() if seed is None else seed
+        for number in range(count):
+            yield self(prompt, seed=first + number, **options)
+
+    def stream(
+        self,
+        prompt: str = "",
+        *,
+        tokens: int = TOKENS,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+        stop: str | Sequence[str] = (),
+    ) -> Iterator[str]:
+        """How the text goes on, piece by piece as it is written.
+
+        The same seed gives the same text. It ends after `tokens` tokens, where the model ends the text, or before a
+        stop string; a text longer than the model can see slides out of its sight.
+        """
+        refuse_below_one(tokens=tokens)
+        stops = [stop] if isinstance(stop, str) else several_texts(stop, "stop strings")
+        if unknown := self.unknown(prompt):
+            warnings.warn(name_unknown(unknown), RuntimeWarning, stacklevel=2)
+        if not all(stops):
+            raise ConfigError("a stop string is empty; it would stop before the first letter")
+        sampling = Sampling(temperature, top_k, top_p)
+        ids = islice(self._ids(prompt, sampling, _fresh_seed() if seed is None else seed), tokens)
+        return _before_stop(self._pieces(prompt, ids), stops)
+
+    def sample(
+        self, prompt: str = "", *, tokens: int = TOKENS, temperature: float = 1.0, top_k: int | None = None,
+        top_p: float | None = None, seed: int = 0, stop: Sequence[str] = (), chances: int = 0,
+        push: Callable[[str], bool] = lambda _: True,
+    ) -> Sample:  # fmt: skip
+        """One way to go on: its text, its tokens, and why it ended; with `chances`, how likely each token was and the
+        so many likeliest in its place. `push` hears each piece as it is written; when it says no, that was all.
+        """
+        refuse_below_one(tokens=tokens)
+        unknown = self.unknown(prompt)
+        ids: list[int] = []
+
+        def noted() -> Iterator[int]:
+            for token in islice(self._ids(prompt, Sampling(temperature, top_k, top_p), seed), tokens):
+                ids.append(token)
+                yield token
+
+        text = ""
+        for piece in _before_stop(self._pieces(prompt, noted()), list(stop)):
+            text += piece
+            if not push(piece):
+                break
+        is_cut = len(ids) == tokens and not any(one in self.tokenizer.decode(ids) for one in stop)
+        said = self._chances(prompt, ids, chances) if chances else []
+        return Sample(text, self.tokenizer.tokens(ids), "length" if is_cut else "stop", said, unknown)
+
+    def unknown(self, text: str) -> list[str]:
+        """The parts of a text that the model has never seen: of a writer of characters, those characters."""
+        return unknown_parts(self.tokenizer, [a_text(text)])
+
+    def _chances(self, prompt: str, ids: list[int], count: int) -> list[Said]:
+        """Of each id; what is longer than the model sees is read in windows that share their halves."""
+        import torch
+
+        from regard.look.cancel import check_cancelled
+        from regard.look.trace import as_batch, tell
+
+        read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt), *ids]
+        window = self.model.config.max_positions
+        told: list[Said] = []
+        for start in range(0, max(1, len(read) - window // 2), max(1, window // 2)):
+            part = read[start : start + window]
+            new = len(read) - len(ids) + len(told) - start  # the first in this part of which nothing was told yet
+            if not 1 <= new < len(part):
+                continue
+            with torch.inference_mode():
+                hidden = self.model(as_batch(self.model, part))[0, new - 1 : -1]  # (new, D)
+                for first in range(0, len(hidden), TOLD_TOGETHER):
+                    check_cancelled()
+                    places = range(new + first, min(len(part), new + first + TOLD_TOGETHER))
+                    logits = self.model.logits(hidden[first : first + TOLD_TOGETHER])  # (.., V)
+                    told += tell(logits, part[places.start : places.stop], places, self.tokenizer)
+        return [one._replace(alternatives=one.alternatives[:count]) for one in told]
+
+    def evaluate(self, *files: str | Path, stride: int | None = None) -> dict[str, float | str | int]:
+        """Perplexity per token and bits per byte over the whole text, each token predicted once.
+
+        The model's window moves on by `stride` tokens (half of it if not given), so that each token after the first
+        window is predicted from at least window - stride tokens before it.
+        """
+        from regard.engines.score import stream_loss
+
+        texts = read_documents(given_texts(files))
+        window = self.model.config.max_positions
+        stride = stride or max(1, window // 2)
+        if not 1 <= stride <= window:
+            raise ConfigError(f"stride={stride}, but the model sees {window} tokens; it must be from 1 to {window}")
+        stream = encode_stream(texts, self.tokenizer)
+        nats, size = stream_loss(self.model, stream, stride, lambda: None), sum(len(t.encode()) for t in texts)
+        loss = nats / (len(stream) - 1)
+        unknown = self.tokenizer.id_of("<unk>")
+        return {
+            "loss": loss,
+            "perplexity": math.exp(loss),
+            "bits_per_byte": nats / math.log(2) / size,
+            "tokens": len(stream) - 1,
+            "bytes": size,
+            "unknown_tokens": 0 if unknown is None else int((stream == unknown).sum()),
+            "signature": f"window {window}, stride {stride}, ends of documents counted",
+        }
+
+    def look(self, text: str, *, why: bool = False) -> Seen:
+        """What each token of a text looks at, and how likely it was; of one longer than it sees, the end, and a note.
+
+        why: also what each word before and each head is worth, which takes a forward for each.
+        """
+        from regard.families.looking import look_at_text
+
+        unknown, ids, window = self.unknown(text), self.read(text), self.model.config.max_positions
+        notes = [name_unknown(unknown)] if unknown else []
+        if len(ids) > window:
+            notes.append(f"the text has {len(ids)} tokens, and the model sees {window} at a time; "
+                         f"the last {window} are shown")  # fmt: skip
+        return look_at_text(self, "write", text, ids[-window:], why, notes)
+
+    def read(self, prompt: str) -> list[int]:
+        """What it reads of a prompt: one of ours begins each text with a mark, others as their tokenizer says. An empty
+        prompt is the begin alone.
+        """
+        ids: list[int] = self.tokenizer.encode(prompt)
+        is_opened = "foreign" in self.about or ids[:1] == [self.tokenizer.begin_id]
+        return ids if ids and is_opened else [self.tokenizer.begin_id, *ids]
+
+    def _ids(self, prompt: str, sampling: Sampling, seed: int) -> Iterator[int]:
+        """Ids until the end of the text."""
+        read = self.read(prompt)
+        if self._fast is not None:
+            self.refuse_recording()
+            yield from self._fast.ids(read, sampling, seed)
+            return
+        import torch
+
+        from regard.decoding.sample import sample
+        from regard.engines.torch import TextStep
+
+        step = TextStep(self.model, torch.tensor([read], device=self.device), self.generation.never)
+        generator = torch.Generator().manual_seed(seed)
+        for token in sample(step, step.logits, sampling, generator):
+            if token in self.generation.ends:
+                return
+            yield token
+
+    def _pieces(self, prompt: str, ids: Iterator[int]) -> Iterator[str]:
+        """Text as soon as it is whole: a character may be spread over several tokens, and what a token says may depend
+        on those before it (some tokenizers leave out the first space of a text)."""
+        before = self.tokenizer.encode_part(prompt)[-CONTEXT:]
+        known, held = self.tokenizer.decode(before), list[int]()
+        for token in ids:
+            held.append(token)
+            text = self.tokenizer.decode([*before, *held])
+            if not text.endswith("\ufffd") or len(held) > 4:  # no character has more than four bytes
+                yield text[len(known) :]
+                before, held = [*before, *held][-CONTEXT:], []
+                known = self.tokenizer.decode(before)
+        if held:
+            yield self.tokenizer.decode([*before, *held])[len(known) :]
+
+
+def encode_stream(texts: list[str], tokenizer: Tokenizer, check: Callable[[], None] = lambda: None) -> Tensor:
+    """Documents as one stream of ids (N,): an end before the first, and one after each."""
+    from regard.data.tokens import TokenLists
+
+    def parts() -> Iterator[list[int]]:
+        yield [tokenizer.begin_id]
+        for text in texts:
+            lines = split_lines(text)
+            for start in range(0, len(lines), LINES):
+                check()
+                yield from tokenizer.encode_all(lines[start : start + LINES], is_part=True)
+            yield [tokenizer.end_id]
+
+    return TokenLists.of(parts()).flat
+
+
+def _before_stop(pieces: Iterator[str], stops: list[str]) -> Iterator[str]:
+    """The text before the first stop string; what might be the beginning of one is held back."""
+    held = ""
+    for piece in pieces:
+        held += piece
+        found = [place for place in (held.find(stop) for stop in stops) if place >= 0]
+        if found:
+            yield held[: min(found)]
+            return
+        keep = max((_overlap(held, stop) for stop in stops), default=0)
+        if len(held) > keep:
+            yield held[: len(held) - keep]
+            held = held[len(held) - keep :]
+    if held:
+        yield held
+
+
+def _overlap(text: str, stop: str) -> int:
+    """How many letters at the end of a text may be the beginning of a stop string."""
+    return next((n for n in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:n])), 0)
+
+
+def _fresh_seed() -> int:
+    return secrets.randbits(31)

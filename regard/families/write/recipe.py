@@ -1,0 +1,228 @@
+"""write: running text -> CausalLM -> perplexity and bits per byte.
+
+Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
+Using a trained writer is in `families/write/pipeline.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from regard.config import ModelConfig, RunConfig, Settings
+from regard.errors import ConfigError, CorpusError
+from regard.families import FAMILIES
+from regard.families.table import choose, count_words
+from regard.families.texts import Paths, gather_texts, read_corpus
+from regard.families.write.pipeline import encode_stream
+from regard.folder import Content
+from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
+from regard.training.recipe import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.data.batch import TextBatch
+
+MOST_SCORED = 100_000  # tokens of held-out text that are scored while training; `regard evaluate` scores all
+SAMPLE = 80  # tokens a sample goes on for
+PROBED = 200  # characters at most of a text that is looked at while training
+
+KINDS: dict[str, Settings] = {
+    "llama": {
+        "model": {"norm": "pre", "norm_kind": "rms", "activation": "silu", "is_gated": True, "has_bias": False,
+                  "positions": "rotary"}
+    },
+    "gpt2": {"model": {"norm": "pre", "activation": "gelu", "positions": "learned"}},
+}  # fmt: skip
+
+# The dial: a shape, and the rate of learning that suits its width.
+SIZES: dict[str, Settings] = {
+    "tiny": {
+        "model": {"layers": 4, "width": 128, "inner": 512, "heads": 4, "max_positions": 128},
+        "train": {"rate": 0.003},
+    },
+    "small": {
+        "model": {"layers": 6, "width": 256, "inner": 1024, "heads": 4, "max_positions": 256},
+        "train": {"rate": 0.0015},
+    },
+    "base": {
+        "model": {"layers": 12, "width": 768, "inner": 3072, "heads": 12, "max_positions": 1024},
+        "train": {"rate": 0.0006},
+    },
+    "big": {
+        "model": {"layers": 24, "width": 1024, "inner": 4096, "heads": 16, "max_positions": 1024},
+        "train": {"rate": 0.0004},
+    },
+}
+
+
+def gather(text: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
+    """The files to learn from, and to validate on if they are given."""
+    return gather_texts(text, valid)
+
+
+def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
+    """All documents; without text to validate on, some of it is held out, the same every time."""
+    return read_corpus("text", files, valid_files, read_documents, lambda t: hold_out_documents(t, config.seed))
+
+
+def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
+    """Shape and tokenizer by the size of the text."""
+    return choose("write", count_words(corpus.train))
+
+
+def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
+    """The vocabulary, from the training text alone."""
+
+    def lines() -> Iterator[str]:
+        for text in corpus.train:
+            check()
+            yield from split_lines(text)
+
+    assert config.text.vocab_size is not None
+    match config.text.tokenizer:
+        case "char":
+            return learn_characters(lines())
+        case "byte":
+            return learn_bytes()
+        case "bpe":
+            return learn_running(lines(), config.text.vocab_size)
+    raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a writer; choose from char, byte, bpe")
+
+
+def encode(texts: list[str], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+    """Documents one after another in a stream of tokens, an end between them."""
+    stream, length = encode_stream(texts, tokenizer, check), config.model.max_positions
+    if len(stream) <= length:
+        raise CorpusError(
+            f"there are {len(stream)} tokens to learn from, and a block is {length} of them; give more text, "
+            f"or --set model.max_positions={max(8, len(stream) // 4)}"
+        )
+    return Encoded({"stream": stream, "documents": stream.new_tensor([len(texts)])})
+
+
+def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+    """Batches are blocks of the stream."""
+    from regard.data.collate import collate_blocks
+    from regard.data.loader import Blocks
+
+    stream, length = tensors["stream"], config.model.max_positions
+    blocks = Blocks(
+        len(stream), length, max(1, config.train.share(config.train.tokens_per_batch) // length), config.seed
+    )
+
+    def batch(position: int) -> TextBatch:
+        return collate_blocks(stream, blocks.at(position), length)
+
+    return Feed(batch, len(blocks), {"documents": int(tensors["documents"]), "tokens": len(stream)})
+
+
+def judge(texts: list[str], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+    """Bits per byte, which training goes by, the loss it comes from, and a sample."""
+    valid, length = encode_stream(texts, tokenizer, check), config.model.max_positions
+    scored = valid[: MOST_SCORED + 1]
+    scored_bytes = max(1, len(tokenizer.decode(scored[1:].tolist()).encode()))
+
+    def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+        from regard.engines.score import stream_loss
+
+        nats = stream_loss(model, scored, length, check)  # type: ignore[arg-type]
+        loss = nats / (len(scored) - 1)
+        scores = {"bits_per_byte": nats / math.log(2) / scored_bytes, "loss": loss, "perplexity": math.exp(loss)}
+        return scores, [("", _sample(model, tokenizer))]
+
+    signature = f"{len(scored) - 1} held-out tokens, windows of {length} that do not overlap"
+    return Judge(score, signature, {"held_out_tokens": len(valid) - 1}, lower_is_better=True)
+
+
+def _sample(model: Any, tokenizer: Tokenizer) -> str:
+    """What the model writes when it starts from nothing, the same draw every time."""
+    from itertools import islice
+
+    import torch
+
+    from regard.decoding.sample import sample
+    from regard.decoding.settings import Sampling
+    from regard.engines.torch import TextStep
+
+    start = torch.tensor([[tokenizer.end_id]], device=next(model.parameters()).device)
+    step = TextStep(model.eval(), start)
+    ids = sample(step, step.logits, Sampling(temperature=0.8), torch.Generator().manual_seed(0))
+    return tokenizer.decode(list(islice(ids, SAMPLE)))
+
+
+def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+    """A network with fresh weights."""
+    from regard.model.transformer import CausalLM
+
+    return CausalLM(model)
+
+
+def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
+    """What training makes smaller: cross-entropy of the next token, at every place at once."""
+    from regard.model.loss import token_loss
+
+    def next_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
+        hidden = model(batch.ids)  # (B, T, D)
+        return token_loss(hidden.flatten(0, 1), batch.labels.flatten(), model.table, smoothing=config.train.smoothing)
+
+    return next_loss
+
+
+def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
+    """The files of a writer, in Hugging Face layout; a shape that has no class there says so."""
+    from regard.formats import gpt2, llama, own
+    from regard.formats.tokenizers import tokenizer_config
+
+    begin, end = tokenizer.begin_id, tokenizer.end_id
+    tokenizer.opened_by(begin)  # as every text was while it learned
+    for layout in (gpt2, llama):
+        config = layout.export_config(model, end) | {"bos_token_id": begin}
+        if own.tells_all(layout, config, model):
+            exported = layout.export_weights(weights)
+            break
+    else:
+        config, exported = own.export_config(model, "write"), own.export_weights(weights)
+    return {
+        "config.json": encode_json(config),
+        "generation_config.json": encode_json({"bos_token_id": begin, "eos_token_id": end, "do_sample": True}),
+        **tokenizer.files(),
+        "tokenizer_config.json": encode_json(
+            tokenizer_config(model.max_positions, bos_token=tokenizer.pieces[begin], eos_token=tokenizer.pieces[end])
+        ),
+        "model.safetensors": weights_file(exported),
+    }
+
+
+def probe(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """What it looks at in the beginning of a few held-out texts."""
+    from regard.look.snapshot import PROBES, probe_texts
+
+    longest = model.config.max_positions
+    texts = [[tokenizer.begin_id, *tokenizer.encode_part(text[:PROBED])] for text in valid[:PROBES]]
+    return probe_texts(model, tokenizer, [ids[:longest] for ids in texts])
+
+
+WRITE = Task(
+    name="write",
+    unit="documents",
+    shape=FAMILIES["write"].shape,
+    kinds=KINDS,
+    sizes=SIZES,
+    gather=gather,
+    read=read,
+    defaults=defaults,
+    learn=learn,
+    encode=encode,
+    feed=feed,
+    judge=judge,
+    build=build,
+    loss=loss,
+    pack=pack,
+    where="regard.families.write.recipe:WRITE",
+    probe=probe,
+)

@@ -1,0 +1,1 @@
+"""Weights and settings under other names: Hugging Face, CTranslate2, our own."""

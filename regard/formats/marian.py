@@ -1,0 +1,207 @@
+"""Our translators as Hugging Face's: names of weights, config.json, generation_config.json.
+
+Post-norm translators are `MarianMTModel`, pre-norm ones `PegasusForConditionalGeneration`: the two have the same
+names and differ in where the norm stands. Knows dictionaries and tensors, no files.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from regard.config import ModelConfig
+from regard.errors import FolderError
+from regard.formats.keys import refuse_others, take
+from regard.formats.names import check, drop_known, plain, rename
+from regard.formats.shapes import CONFIG, activation, config_keys, make_shape
+from regard.formats.weights import Shapes, Weights, waves
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# Ours -> theirs, piece by piece of a name, in this order.
+NAMES = (
+    ("embedding.table.", "model.shared."),
+    ("encoder.blocks.", "model.encoder.layers."),
+    ("decoder.blocks.", "model.decoder.layers."),
+    ("encoder.norm.", "model.encoder.layer_norm."),
+    ("decoder.norm.", "model.decoder.layer_norm."),
+    ("self_attention.", "self_attn."),
+    ("cross_attention.", "encoder_attn."),
+    (".query.", ".q_proj."),
+    (".key.", ".k_proj."),
+    (".value.", ".v_proj."),
+    (".output.", ".out_proj."),
+    ("self_residual.norm.", "self_attn_layer_norm."),
+    ("cross_residual.norm.", "encoder_attn_layer_norm."),
+    ("feed_residual.norm.", "final_layer_norm."),
+    ("feed_forward.rise.", "fc1."),
+    ("feed_forward.fall.", "fc2."),
+    ("output.weight", "lm_head.weight"),  # of the whole model, where it has a table of its own to say tokens with
+)
+KEYS = {
+    kind: config_keys(
+        f"{kind.capitalize()}Config",
+        used={
+            "vocab_size": size, "max_position_embeddings": 1024, "d_model": 1024, "dropout": 0.1,
+            "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
+            "decoder_layers": 12, "decoder_ffn_dim": 4096, "decoder_attention_heads": 16,
+            "activation_function": "gelu", "scale_embedding": False, "tie_word_embeddings": True,
+            "decoder_vocab_size": None,
+            "has_output_bias": True,  # ours says whether there is one that was learned; theirs always have it
+        },
+        # What the first converter wrote, and transformers does not read: each kind has its norms in one place.
+        idle="attention_dropout activation_dropout encoder_layerdrop decoder_layerdrop static_position_embeddings "
+             "normalize_before normalize_embedding add_final_layer_norm add_bias_logits extra_pos_embeddings "
+             "classif_dropout save_step",
+        names={"num_attention_heads": "encoder_attention_heads", "hidden_size": "d_model",
+               "num_hidden_layers": "encoder_layers"},
+        is_encoder_decoder=(True, None),
+        position_embedding_type=("sinusoidal",),
+        share_encoder_decoder_embeddings=(True,) if kind == "marian" else (True, False, None),
+    )
+    for kind, size in (("marian", 58101), ("pegasus", 50265))
+}  # fmt: skip
+UNSAID = -1e8  # a bias that keeps a token from being said is below this, and none that was learned
+BIAS, POSITIONS = "final_logits_bias", "embed_positions.weight"
+SHARED, COPIES = "model.shared.weight", [f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder")]
+ARCHITECTURES = {"post": ("marian", "MarianMTModel"), "pre": ("pegasus", "PegasusForConditionalGeneration")}
+
+
+def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) -> dict[str, Tensor]:
+    """Weights under the names `transformers` knows, and a bias that keeps padding from ever being said.
+
+    Of Pegasus also the waves: it makes the same ones, but whoever opens it is told that weights are missing. With an
+    own table to say tokens with, each side's copy of the other table too: `transformers` then ties none of them.
+    """
+    import torch
+
+    from regard.model.stack import NEVER
+
+    renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items() if name != "output_bias"})
+    if not model.is_tied:
+        renamed |= {name: renamed[SHARED].clone() for name in COPIES}
+    bias = torch.zeros(1, len(renamed[SHARED]))
+    if "output_bias" in weights:
+        bias[0] = weights["output_bias"]
+    bias[0, pad_id] = NEVER
+    sides = ("encoder", "decoder") if model.norm == "pre" else ()
+    table = torch.from_numpy(waves(model.max_positions, model.width)) if sides else None
+    tables = {f"model.{side}.{POSITIONS}": table.clone() for side in sides if table is not None}
+    return renamed | {BIAS: bias} | tables
+
+
+def import_weights(weights: Weights, shapes: Shapes) -> Weights:
+    """Their weights under our names."""
+    _check_positions({name: array for name, array in weights.items() if POSITIONS in name})
+    tables = COPIES if "output.weight" in shapes else [*COPIES, "lm_head.weight"]
+    kept = drop_known(weights, POSITIONS, dict.fromkeys(tables, SHARED))
+    bias = kept.pop(BIAS, None)
+    mine = {name: shape for name, shape in shapes.items() if name != "output_bias"}
+    check(kept, {rename(name, NAMES): shape for name, shape in mine.items()})
+    found = {name: kept[rename(name, NAMES)] for name in mine}
+    if "output_bias" not in shapes and bias is not None and ((bias != 0) & (bias > UNSAID)).any():
+        raise FolderError(f"weight {BIAS} has been learned, and config.json says that there is none")
+    if "output_bias" in shapes:
+        bias = np.zeros((1, *shapes["output_bias"]), np.float32) if bias is None else bias
+        check({BIAS: bias}, {BIAS: (1, *shapes["output_bias"])})
+        found["output_bias"] = bias[0]
+    return found
+
+
+def _check_positions(tables: Weights) -> None:
+    """Positions are worked out here: a table of them must hold nothing else, and both sides the same."""
+    for name, table in tables.items():
+        # In half precision each wave is rounded (all but its first 10 bits are 0 then); here they are whole.
+        is_rounded = table.dtype == np.float32 and not (np.ascontiguousarray(table).view(np.uint32) & 0x1FFF).any()
+        close = 2**-8 if is_rounded else 1e-5
+        if table.ndim != 2 or table.shape[1] % 2 or not np.allclose(table, waves(*table.shape), rtol=0, atol=close):
+            raise FolderError(f"weight {name} holds positions that are not the paper's waves; they are not supported")
+    if len({table.shape for table in tables.values()}) > 1:
+        shapes = " and ".join(f"{name} {table.shape}" for name, table in tables.items())
+        raise FolderError(f"weights of positions have different shapes: {shapes}; the file is damaged")
+
+
+def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any]:
+    """What belongs into config.json."""
+    kind, architecture = ARCHITECTURES[model.norm]
+    sides = {
+        f"{side}_{name}": value
+        for side in ("encoder", "decoder")
+        for name, value in (
+            ("layers", (side == "decoder" and model.decoder_layers) or model.layers),
+            ("attention_heads", model.heads),
+            ("ffn_dim", model.inner),
+            ("layerdrop", 0.0),
+        )
+    }
+    return {
+        "architectures": [architecture],
+        "model_type": kind,
+        "vocab_size": model.vocab_size,
+        "decoder_vocab_size": model.vocab_size,
+        "d_model": model.width,
+        **sides,
+        "activation_function": model.activation,
+        "dropout": model.dropout,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "max_position_embeddings": model.max_positions,
+        "scale_embedding": True,
+        "static_position_embeddings": True,
+        "normalize_before": model.norm == "pre",
+        "normalize_embedding": False,
+        "add_final_layer_norm": model.norm == "pre",
+        "position_embedding_type": model.positions,
+        "has_output_bias": model.has_output_bias,
+        "share_encoder_decoder_embeddings": True,
+        "tie_word_embeddings": model.is_tied,
+        "is_encoder_decoder": True,
+        "use_cache": True,
+        "pad_token_id": pad_id,
+        "bos_token_id": end_id,
+        "eos_token_id": end_id,
+        "decoder_start_token_id": pad_id,
+        "forced_eos_token_id": None,
+        "dtype": "float32",
+    }
+
+
+def import_config(config: dict[str, Any]) -> ModelConfig:
+    """The shape in a config.json, ours or that of an opus-mt."""
+    kind = config.get("model_type")
+    told = take(config, KEYS["pegasus" if kind == "pegasus" else "marian"])
+    refuse_others(
+        CONFIG, told, scale_embedding=(True,), decoder_attention_heads=(told["encoder_attention_heads"],),
+        decoder_ffn_dim=(told["encoder_ffn_dim"],),
+        decoder_vocab_size=(None, told["vocab_size"]),
+    )  # fmt: skip
+    layers, decoder_layers = told["encoder_layers"], told["decoder_layers"]
+    return make_shape(
+        vocab_size=told["vocab_size"],
+        layers=layers,
+        decoder_layers=None if decoder_layers == layers else decoder_layers,
+        width=told["d_model"],
+        heads=told["encoder_attention_heads"],
+        inner=told["encoder_ffn_dim"],
+        norm="pre" if kind == "pegasus" else "post",
+        activation=activation(told, "activation_function"),
+        max_positions=told["max_position_embeddings"],
+        dropout=told["dropout"],
+        is_tied=told["tie_word_embeddings"],
+        has_output_bias=told["has_output_bias"],
+    )
+
+
+def generation_config(end_id: int, pad_id: int, beams: int, max_length: int) -> dict[str, Any]:
+    """What belongs into generation_config.json."""
+    return {
+        "num_beams": beams,
+        "length_penalty": 1.0,
+        "max_length": max_length,
+        "pad_token_id": pad_id,
+        "bos_token_id": end_id,
+        "eos_token_id": end_id,
+        "decoder_start_token_id": pad_id,
+    }

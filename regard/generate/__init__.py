@@ -1,1 +1,0 @@
-"""One step at a time. Knows a step function, not a model."""

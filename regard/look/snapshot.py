@@ -1,0 +1,63 @@
+"""What a model in training looks at in a few held-out examples that stay the same: a frame of a film.
+
+Only the mean over the heads of each layer is kept, in thousandths: enough to see it form, and small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from regard.look.inspection import Kind
+from regard.look.trace import watch_pair, watch_text
+from regard.model.capture import record_attention
+from regard.text.corpus import Pair
+from regard.text.stories import Story
+
+PROBES, MOST_TOKENS = 3, 40
+Probe = dict[str, Any]  # rows and columns: labels; maps: of each layer (T, S)
+
+
+def probe_pairs(model: Any, tokenizer: Any, pairs: Sequence[Pair]) -> list[Probe]:
+    """Where each token of the reference reads the source."""
+    found, most = [], min(MOST_TOKENS, model.config.longest)
+    for pair in pairs:
+        source, target = tokenizer.encode(pair.source), tokenizer.encode_targets([pair.target])[0]
+        if max(len(source), len(target)) <= most:
+            found.append(_frame(watch_pair(model, tokenizer, (source, target))[0]["cross"]))
+        if len(found) == PROBES:
+            break
+    return found
+
+
+def probe_texts(model: Any, tokenizer: Any, texts: Sequence[list[int]]) -> list[Probe]:
+    """What each token of a text looks at."""
+    cut = [ids[:MOST_TOKENS] for ids in texts[:PROBES] if len(ids) > 1]
+    return [_frame(watch_text(model, tokenizer, ids, [])[0]["text"]) for ids in cut]
+
+
+def probe_stories(model: Any, batch: Any, stories: Sequence[Story]) -> list[Probe]:
+    """Which sentences of a story each hop looks at; batch: the stories as the model reads them."""
+    model.eval()
+    with torch.inference_mode(), record_attention(model) as recorded:
+        model(batch.sentences, batch.ages, batch.questions)
+    hops = [weights[-1] for name, weights in recorded.items() if weights and name.startswith("hops.")]  # (B, H, M) each
+    if hasattr(model, "chosen"):
+        one = int(model.chosen)  # of the networks that are trained side by side
+        hops = [weights[:, one : one + 1] for weights in hops]
+    looked = torch.stack([weights.mean(1) for weights in hops], dim=1)  # (B, hops, M)
+    found = []
+    for story, rows in zip(stories, looked.tolist(), strict=True):
+        count = len(story.sentences)
+        labels = [f"hop {number}" for number in range(1, len(rows) + 1)]
+        maps = [[[round(weight, 3) for weight in row[:count]] for row in rows]]
+        found.append({"rows": labels, "columns": list(story.sentences), "maps": maps})
+    return found
+
+
+def _frame(kind: Kind) -> Probe:
+    means = kind.weights.mean(1)  # (layers, T, S)
+    maps = [[[round(weight, 3) for weight in row] for row in layer] for layer in means.tolist()]
+    return {"rows": kind.rows, "columns": kind.columns, "maps": maps}

@@ -1,0 +1,122 @@
+"""Runs a model once on tokens that are given, and watches: attention, chances, and what each layer would say.
+
+Nothing about the output changes: what was said is forced, and said again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.look.inspection import Kind, Said, make_kind
+from regard.model.capture import Recorded, record_attention, record_hidden
+from regard.model.stack import Stack
+from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
+
+Pair = tuple[list[int], list[int]]  # ids of a source and of what is said, each with its end if it has one
+Translating = EncoderDecoder | EncoderAndDecoder
+ALTERNATIVES, IN_LENS = 8, 3  # likeliest tokens that are told at each place, and of each layer
+
+
+@torch.inference_mode()
+def watch_pair(
+    model: Translating, tokenizer: Any, pair: Pair
+) -> tuple[dict[str, Kind], list[Said], list[list[list[tuple[str, float]]]]]:
+    """What a translator looks at while it reads a source and is made to say a target; how likely each token was; and
+    what each layer would have said.
+    """
+    model.eval()
+    source, target = pair
+    read, start = as_batch(model, source), as_batch(model, [model.start_id, *target[:-1]])
+    with record_attention(model) as looks, record_hidden(model) as states:
+        hidden = model(read, start)  # (1, T, D)
+    mine, theirs = tokenizer.tokens(source), tokenizer.tokens(target)
+    special = special_tokens(tokenizer)
+    kinds = {
+        "cross": make_kind(theirs, mine, stack(looks, "decoder.", "cross_attention"), special),
+        "encoder": make_kind(mine, mine, stack(looks, "encoder.", "self_attention"), special),
+        "decoder": make_kind(theirs, theirs, stack(looks, "decoder.", "self_attention"), special),
+    }
+    said = tell(model.logits(hidden[0]), target, range(len(target)), tokenizer)
+    decoder = model.decoder if isinstance(model.decoder, Stack) else model.decoder.stack
+    return kinds, said, see_through(model, decoder, last_states(states, "decoder"), range(len(target)), tokenizer)
+
+
+@torch.inference_mode()
+def watch_text(
+    model: Any, tokenizer: Any, ids: list[int], places: Sequence[int] | None
+) -> tuple[dict[str, Kind], list[Said], list[list[list[tuple[str, float]]]]]:
+    """What each token of a text looks at; and how likely it was, as the token before foresaw it.
+
+    places: those that were guessed themselves, as gaps are; None: each foresees the next. Nothing is said by models
+    that only read.
+    """
+    model.eval()
+    with record_attention(model) as looks, record_hidden(model) as states:
+        hidden = model(as_batch(model, ids))[0]  # (T, D)
+    tokens = tokenizer.tokens(ids)
+    kinds = {"text": make_kind(tokens, tokens, stack(looks, "stack.", "self_attention"), special_tokens(tokenizer))}
+    if not hasattr(model, "logits"):
+        return kinds, [], []
+    foreseen = range(len(ids) - 1) if places is None else places
+    shift = 1 if places is None else 0
+    wanted = [ids[place + shift] for place in foreseen]
+    said = tell(model.logits(hidden[list(foreseen)]), wanted, [place + shift for place in foreseen], tokenizer)
+    return kinds, said, see_through(model, model.stack, states["stack"], foreseen, tokenizer)
+
+
+def as_batch(model: Any, ids: list[int]) -> Tensor:
+    """(1, T), where the model is."""
+    return torch.tensor([ids], device=next(model.parameters()).device)
+
+
+def tell(logits: Tensor, ids: Sequence[int], places: Sequence[int], tokenizer: Any) -> list[Said]:
+    """logits (T, V) of the tokens `ids` at `places` -> how likely each was, and the likeliest."""
+    chances = logits.softmax(-1)  # (T, V)
+    own = chances.gather(1, torch.tensor([list(ids)], device=logits.device).T)[:, 0].tolist() if len(ids) else []
+    best = _likeliest(chances, ALTERNATIVES, tokenizer)
+    return [
+        Said(place, tokenizer.tokens([number])[0], chance, others)
+        for place, number, chance, others in zip(places, ids, own, best, strict=True)
+    ]
+
+
+def see_through(
+    model: Any, decoder: Stack, states: list[Tensor], places: Sequence[int], tokenizer: Any
+) -> list[list[list[tuple[str, float]]]]:
+    """What would be said if each layer were the last (the logit lens), of each layer and place; the input first."""
+    found = []
+    for number, state in enumerate(states):
+        hidden = state[0, list(places)]  # (T, D)
+        is_last = number == len(states) - 1  # after the last norm already
+        found.append(
+            _likeliest(model.logits(hidden if is_last else decoder.norm(hidden)).softmax(-1), IN_LENS, tokenizer)
+        )
+    return found
+
+
+def last_states(states: Recorded, part: str) -> list[Tensor]:
+    """Of the stack in this part of a model."""
+    return next(found for name, found in states.items() if name == part or name.startswith(part + "."))
+
+
+def stack(recorded: Recorded, part: str, kind: str) -> Tensor:
+    """The weights of one kind of attention in one part of a model, of the first row: (layers, H, T, S)."""
+    found = [entries[0][0] for name, entries in recorded.items() if name.startswith(part) and name.endswith(kind)]
+    return torch.stack(found).cpu()
+
+
+def special_tokens(tokenizer: Any) -> frozenset[str]:
+    """As people read them."""
+    return frozenset(tokenizer.tokens(sorted(tokenizer.special_ids)))
+
+
+def _likeliest(chances: Tensor, count: int, tokenizer: Any) -> list[list[tuple[str, float]]]:
+    top = chances.topk(min(count, chances.shape[-1]), dim=-1)
+    return [
+        list(zip(tokenizer.tokens(ids), values, strict=True))
+        for ids, values in zip(top.indices.tolist(), top.values.tolist(), strict=True)
+    ]

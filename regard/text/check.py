@@ -1,0 +1,310 @@
+"""A corpus doctor: what is wrong with text, where, whether it hurts, what training does about it, and how to fix it.
+
+Reads files as a stream of lines, however large; memory is bounded (at most about 400 MB, with 5 million pairs). Never
+raises for what a line holds, only for files that cannot be read as lines at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from regard.files import hash_file
+from regard.text.byte_lines import raw_lines, raw_pairs, raw_pieces
+from regard.text.corpus import UTF8_MARK, PairFiles, guess_languages, holds_pairs, kind_of, verify_pairs
+from regard.text.languages import FUNCTION_WORDS, count_words, find_foreign, guess_language, likeness, words_of
+from regard.text.problems import EXAMPLES, LONGEST_LETTERS, LONGEST_WORDS, Report, counted
+from regard.text.running import TextFiles, verify_documents
+from regard.text.stories import look_like_stories, verify_stories
+
+Tick = Callable[[int, int], None]  # (lines, bytes) that were read
+TICK = 5000  # lines from one tick to the next
+MOST_KNOWN = 5_000_000  # pairs that duplicates are found among; 60 bytes each
+LONG_ENOUGH = 40  # characters of a line that is not there twice by chance
+QUICK, QUICK_SHARE = 10_000, 10  # pairs that a quick look has compared as a whole; then 500 of each ten times as many
+STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd]|\r")
+MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|&(?:[a-zA-Z]{2,8}|#\d{1,6});")
+TWO_SCRIPTS = re.compile(
+    "[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]|[A-Za-z][\u0370-\u03ff]|[\u0370-\u03ff][A-Za-z]"
+)
+
+
+def check_pairs(
+    files: PairFiles, held_out: frozenset[int] = frozenset(), tick: Tick = lambda lines, read: None,
+    most: int | None = None, valid: PairFiles | None = None,
+) -> Report:  # fmt: skip
+    """Pairs of lines. tick: hears how many lines and bytes were read, now and then. most: a quick look at so many lines
+    at most, which compares a sample. valid: pairs to validate or test on, which should be the same way round."""
+    shape = "files" if files.target else {"columns": "tsv", "keys": "jsonl"}[kind_of(files)]
+    report = Report([path.name for path in files.paths], shape)
+    looks = _PairLooks(report, files, held_out)
+    read = 0
+    ends = None
+    for number, raws in raw_pairs(files, lambda number, raw: report.note("columns", files.source, number, raw)):
+        source, target = raws
+        if source is None or target is None:  # one file has ended
+            ends = [number - 1 + (raw is not None) for raw in raws]
+            break
+        if report.lines == most:
+            break
+        report.lines += 1
+        read += len(source) + len(target)
+        if report.lines % TICK == 0:
+            tick(report.lines, read)
+        is_sampled = most is None or number <= QUICK or number // 500 % QUICK_SHARE == 0
+        looks.look_at(number, source, target, is_compared=is_sampled)
+    looks.finish(valid)
+    if ends:
+        longer = int(ends[1] > ends[0])
+        ends[longer] = sum(1 for _ in raw_lines(files.paths[longer]))
+        places = [stretch.first for stretch in looks.shifts.found]
+        where = f"the shift probably starts near line {places[0]}" if places else "no shift was found before the end"
+        line = places[0] if places else min(ends) + 1
+        report.note("unequal", files.paths[longer], line, f"{counted(ends[0], 'lines')} against {ends[1]}; {where}")
+    if most is None:
+        report.stop_for(lambda: verify_pairs(files))
+    return report
+
+
+def check_text(
+    paths: list[Path], held_out: frozenset[int] = frozenset(), tick: Tick = lambda lines, read: None,
+    most: int | None = None,
+) -> Report:  # fmt: skip
+    """Files of running text, or of stories. Lines that repeat are in their nature: only whole files are compared."""
+    is_stories = look_like_stories(paths)
+    report = Report([path.name for path in paths], "stories" if is_stories else "text")
+    shared: set[int] = set()
+    read = 0
+    for path in paths:
+        side = _Side(report, path)
+        last = 0
+        for number, raw in raw_pieces(path):
+            if number != last:
+                if report.lines == most:
+                    break
+                report.lines += 1
+            last = number
+            read += len(raw)
+            if report.lines % TICK == 0:
+                tick(report.lines, read)
+            text = side.look_at(number, raw, is_sentence=False)
+            if held_out and not is_stories and len(text) >= LONG_ENOUGH and hash(text) in held_out:
+                if hash(text) not in shared and 10 * len(shared) >= len(held_out):
+                    report.note("overlap", path, number, text)
+                shared.add(hash(text))
+        side.finish()
+    _note_same_files(report, paths)
+    if most is None:
+        verify = (lambda: verify_stories(paths)) if is_stories else (lambda: verify_documents(TextFiles(tuple(paths))))
+        report.stop_for(verify)
+    return report
+
+
+class _Side:
+    """One file while it is read."""
+
+    def __init__(self, report: Report, path: Path) -> None:
+        self.report, self.path = report, path
+        self._is_utf8 = False  # some line has letters beyond ASCII in UTF-8
+        self._broken: list[tuple[int, str]] = []  # the first lines that are not UTF-8
+        self._broken_count = 0
+
+    def look_at(self, number: int, raw: bytes, *, is_sentence: bool) -> str:
+        """One line: what is strange in it is noted; its text as training would read it."""
+        line = raw.removesuffix(b"\n")
+        if line.endswith(b"\r"):
+            line = line[:-1]
+            self.report.note("windows", self.path, number, "")
+        if number == 1 and line.startswith(UTF8_MARK):
+            line = line[len(UTF8_MARK) :]
+            self.report.note("mark", self.path, number, "")
+        try:
+            text = line.decode()
+            self._is_utf8 = self._is_utf8 or not text.isascii()
+        except UnicodeDecodeError as problem:
+            text = line.decode(errors="replace")
+            self._broken.append((number, f"byte {line[problem.start]:#04x} at offset {problem.start}: {text[:80]}"))
+            del self._broken[EXAMPLES:]
+            self._broken_count += 1
+            text = text.replace("\ufffd", "")
+        if STRANGE.search(text):
+            _note_strange(self.report, self.path, number, text)
+        if is_sentence:
+            self._look_at_sentence(number, text)
+        return text
+
+    def _look_at_sentence(self, number: int, text: str) -> None:
+        if len(text) > LONGEST_LETTERS or (len(text) > LONGEST_WORDS and text.count(" ") >= LONGEST_WORDS):
+            self.report.note("long", self.path, number, text)
+        if ("<" in text or "&" in text) and MARKUP.search(text):
+            self.report.note("markup", self.path, number, text)
+        if not text.isascii() and TWO_SCRIPTS.search(text):
+            self.report.note("scripts", self.path, number, text)
+
+    def finish(self) -> None:
+        """Lines that are not UTF-8: where others are, the file is not to be converted as a whole."""
+        kind = "not utf-8" if self._is_utf8 else "encoding"
+        for number, shown in self._broken:
+            self.report.note(kind, self.path, number, shown)
+        if self._broken:
+            self.report.findings[kind].count += self._broken_count - len(self._broken)
+
+
+class _PairLooks:
+    """What is looked at in pairs: each by itself, and many together."""
+
+    def __init__(self, report: Report, files: PairFiles, held_out: frozenset[int]) -> None:
+        from regard.text.shifts import ShiftFinder  # numpy takes its time to import
+
+        self.report, self.files, self.held_out = report, files, held_out
+        self.sides = _Side(report, files.source), _Side(report, files.target or files.source)
+        self.shifts = ShiftFinder()
+        self._known: set[int] = set()
+        self._lengths = [0, 0]
+        self._waiting: list[tuple[str, Path, int, str]] = []  # notes until shifts are known
+        self._pairs: list[tuple[int, str, str]] = []
+        self._words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+
+    def look_at(self, number: int, *raws: bytes, is_compared: bool) -> None:
+        """One pair."""
+        looked = zip(self.sides, raws, strict=True)
+        source, target = (side.look_at(number, raw, is_sentence=True) for side, raw in looked)
+        report, path = self.report, self.files.source
+        if not source.strip() or not target.strip():
+            report.note("empty", self.sides[bool(source.strip())].path, number, source or target)
+            return
+        shown = f"{source[:76]} ||| {target[:76]}"
+        if source == target:
+            self._waiting.append(("copy", path, number, source))
+        if self._is_odd(len(source), len(target)):
+            self._waiting.append(("ratio", path, number, shown))
+        key = hash(f"{source}\t{target}")
+        if key in self._known:
+            report.note("repeated", path, number, shown)
+        elif len(self._known) < MOST_KNOWN:
+            self._known.add(key)
+        if self.held_out and hash(source) in self.held_out:
+            report.note("overlap", path, number, source)
+        if is_compared:
+            self._pairs.append((number, source, target))
+            self._compare(whole=False)
+
+    def finish(self, valid: PairFiles | None) -> None:
+        """What can only be said of many pairs."""
+        self._compare(whole=True)
+        for side in dict.fromkeys(self.sides):
+            side.finish()
+        for stretch in self.shifts.found:
+            target = self.files.target
+            if stretch.shift is None:
+                where = "they fit neither here nor within 20 lines"
+            else:
+                way = "further down" if stretch.shift > 0 else "further up"
+                where = f"translations are {counted(abs(stretch.shift), 'lines')} {way}" + (
+                    f" in {target.name}" if target else ""
+                )
+            shown = f"lines {stretch.first} to {stretch.last}, {counted(stretch.count, 'pairs')}: {where}"
+            self.report.note("shift", self.files.source, stretch.first, shown, stretch.count)
+        self._judge_names()
+        if valid:
+            self._judge_direction(valid)
+
+    def _compare(self, *, whole: bool) -> None:
+        from regard.text.shifts import BLOCK
+
+        if not whole and len(self._pairs) < 2 * BLOCK:
+            return
+        pairs = self._pairs if whole else self._pairs[:BLOCK]
+        sides = [source for _, source, _ in pairs], [target for _, _, target in pairs]
+        self.shifts.look([number for number, _, _ in pairs], *sides)
+        words = list(map(words_of, sides[0])), list(map(words_of, sides[1]))
+        counts = count_words(words[0]), count_words(words[1])
+        for place, side, kind in find_foreign(sides, words, counts):
+            self._waiting.append((kind, self.sides[side].path, pairs[place][0], sides[side][place]))
+        self._note_waiting(None if whole else pairs[-1][0])
+        self._words = self._words if self._words[0] else counts
+        del self._pairs[: len(pairs)]
+
+    def _note_waiting(self, last: int | None) -> None:
+        """Notes what was seen up to a line, but not what only a shift brings about."""
+        for kind, path, number, shown in self._waiting:
+            stretch = next((one for one in self.shifts.found if one.first <= number <= one.last), None)
+            is_of_shift = stretch is not None and (kind == "ratio" or stretch.shift is not None)
+            if not is_of_shift and (last is None or number <= last):
+                self.report.note(kind, path, number, shown)
+        self._waiting = [one for one in self._waiting if last is not None and one[2] > last]
+
+    def _is_odd(self, mine: int, theirs: int) -> bool:
+        """Whether one side is more than three times as long as usual, and more than a few words."""
+        self._lengths[0] += mine
+        self._lengths[1] += theirs
+        expected = mine * self._lengths[1] / self._lengths[0]
+        return max(mine, theirs) > 40 and (theirs > 3 * expected + 20 or expected > 3 * theirs + 20)
+
+    def _judge_names(self) -> None:
+        """Whether files are in the languages that their names, or the keys, say."""
+        names = [(name or "").lower().replace("_", "-").split("-")[0] for name in guess_languages(self.files)]
+        named = [name if name in FUNCTION_WORDS else None for name in names]
+        if min(words.total() for words in self._words) < 1000:
+            return
+        guessed = [
+            guess_language(words, name) if name else None for words, name in zip(self._words, named, strict=True)
+        ]
+        for side, (name, guess) in enumerate(zip(named, guessed, strict=True)):
+            if name and guess and name != guess:
+                path = self.sides[side].path
+                self.report.note("exchanged", path, 1, f"by its name or key it is {name}, by its words {guess}")
+
+    def _judge_direction(self, valid: PairFiles) -> None:
+        """Whether pairs to validate on are the same way round."""
+        lines: tuple[list[set[str]], list[set[str]]] = [], []
+        for number, raws in raw_pairs(valid, lambda number, raw: None):
+            if None in raws or number > 2000:
+                break
+            for side, raw in zip(lines, raws, strict=True):
+                side.append(words_of((raw or b"").decode(errors="replace")))
+        theirs = [count_words(side) for side in lines]
+        same = sum(likeness(mine, their) for mine, their in zip(self._words, theirs, strict=True))
+        other = sum(likeness(mine, their) for mine, their in zip(self._words, theirs[::-1], strict=True))
+        if other > 1.5 * same and other > 0.3:
+            self.report.note("exchanged", valid.source, 1, "its sides are the other way round than those to train on")
+
+
+def _note_strange(report: Report, path: Path, number: int, text: str) -> None:
+    for kind, letters in (
+        ("nul", "\0"), ("line separator", "\u2028\u2029\x85"), ("carriage return", "\r"), ("inner mark", "\ufeff"),
+        ("replaced", "\ufffd"),
+    ):  # fmt: skip
+        if any(letter in text for letter in letters):
+            report.note(kind, path, number, text)
+    if re.search("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]", text):
+        report.note("control", path, number, text)
+
+
+def _note_same_files(report: Report, paths: list[Path]) -> None:
+    """Files of one size are compared by their hashes."""
+    sizes = Counter(path.stat().st_size for path in paths)
+    known: dict[str, Path] = {}
+    for path in paths:
+        if sizes[path.stat().st_size] > 1 and path.stat().st_size:
+            first = known.setdefault(hash_file(path), path)
+            if first is not path:
+                report.note("same file", path, 1, f"the same as {first}")
+
+
+def hashes_of(paths: list[Path], like: PairFiles | None = None) -> frozenset[int]:
+    """The lines of text to validate or test on; of pairs in one file, their sources; of running text, long lines."""
+    found = set()
+    for path in paths:
+        if like and holds_pairs(path):
+            pairs = PairFiles(path, None, like.columns, like.keys)
+            raws = (raw[0] or b"" for _, raw in raw_pairs(pairs, lambda number, raw: None))
+        else:
+            raws = (raw for _, raw in raw_pieces(path))
+        for raw in raws:
+            text = raw.removesuffix(b"\n").removesuffix(b"\r").decode(errors="replace")
+            if text.strip() and (like or len(text) >= LONG_ENOUGH):
+                found.add(hash(text))
+    return frozenset(found)

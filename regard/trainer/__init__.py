@@ -1,1 +1,0 @@
-"""Makes weights better. Knows a loss function, not a task."""

@@ -1,0 +1,56 @@
+"""What a training is told, checked before anything is read: names nobody knows, options that would be ignored."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from regard.config import RunConfig, Settings, merge, nearest, resolve, suggest
+from regard.errors import ConfigError
+from regard.training.recipe import Task
+from regard.training.uses import refuse_unused
+
+
+@dataclass(frozen=True)
+class Request:
+    """What somebody asked for, and which files it is about."""
+
+    family: Task
+    wanted: Settings  # what was set, and no more
+    config: RunConfig  # the same with everything else as it is by default
+    train_files: Any
+    valid_files: Any
+
+
+def check_request(family: Task, settings: Settings | None, files: dict[str, Any]) -> Request:
+    """What somebody asked for, if it can be."""
+    wanted = merge(settings or {}, {"task": family.name})
+    config = resolve(wanted)
+    for name in ("device", "workers"):
+        if wanted.get(name) in ("auto", None):
+            wanted.pop(name, None)  # the same as not to have said anything: what an earlier sitting chose is kept
+    refuse_unknown(family, files)
+    refuse_unused(family.name, wanted)
+    train_files, valid_files = family.gather(**files)
+    if valid_files is not None and config.train.held_out:
+        raise ConfigError(f"train.held_out={config.train.held_out} splits off text to validate on, and text to "
+                          f"validate on was given; leave one of them out")  # fmt: skip
+    return Request(family, wanted, config, train_files, valid_files)
+
+
+def refuse_unknown(family: Task, files: dict[str, Any]) -> None:
+    """An error for an argument that is none, with the one that was meant; and for one that is missing."""
+    known = inspect.signature(family.gather).parameters
+    for name in files.keys() - known.keys():
+        hint = suggest(name)
+        if hint.startswith("; did you mean ") and nearest(name, list(known)).startswith("; known"):
+            section, _, key = hint.removeprefix("; did you mean ").removesuffix("?").rpartition(".")
+            value = f'{{"{section}": {{"{key}": {files[name]!r}}}}}' if section else f'{{"{key}": {files[name]!r}}}'
+            hint = f"; settings are given as settings={value}"
+        else:
+            hint = nearest(name, list(known))
+        raise ConfigError(f"a training to {family.name} takes no argument {name}{hint}")
+    missing = [name for name, one in known.items() if one.default is one.empty and name not in files]
+    if missing:
+        raise ConfigError(f"a training to {family.name} needs {' and '.join(missing)}: a file, or several")

@@ -1,0 +1,179 @@
+"""Which class of `transformers` a finished model may claim: one that computes the same logits.
+
+The comparison runs in a process of its own: what that library takes is given back, and nothing of it stays imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard import __version__, cache
+from regard.folder import CONFIG, TOKENIZER, WEIGHTS, Content
+from regard.formats import own
+from regard.training.recipe import encode_json, weights_file
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.config import ModelConfig, RunConfig
+
+TOLERANCE = 5e-5  # of the largest logit; both compute in float32; 203 random models differed by at most 6e-6
+SECONDS = 600  # that a comparison may take
+SIZES = {"vocab_size", "layers", "width", "heads", "inner", "max_positions", "dropout", "restarts", "start_id"}
+OPTIONAL_SIZES = {"decoder_layers", "key_heads", "value_width"}
+UNIT = 1e-9  # of a difference in the cache, which holds whole numbers
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a comparison found."""
+
+    about: dict[str, Any]  # for regard.json
+    problem: str | None = None  # what differs there
+
+    def pack(self, config: RunConfig, weights: dict[str, Tensor]) -> dict[str, Content]:
+        """The files that are other than those of a model that is the same there: none, or those of our own layout."""
+        if self.problem is None:
+            return {}
+        shape = encode_json(own.export_config(config.model, config.task))
+        return {CONFIG: shape, WEIGHTS: weights_file(own.export_weights(weights))}
+
+
+def is_claimed(contents: Mapping[str, Content]) -> bool:
+    """Whether a model's config.json names a class that is not ours."""
+    told = contents[CONFIG]
+    assert isinstance(told, str), "packed by a task"
+    return not json.loads(told)["model_type"].startswith(own.PREFIX)
+
+
+def recall_claim(config: RunConfig, tokenizer: Any) -> Claim | None:
+    """What is known without a comparison: that it was equal for these settings on this machine, or cannot be made."""
+    installed = _installed()
+    if installed is None:
+        return Claim({"not_compared": "transformers is not installed"})
+    known = (cache.recall(*_key(config, tokenizer, installed)) or {}).get("difference")
+    if not known:
+        return None
+    return Claim({"version": installed, "largest_difference": known[0] * UNIT, "of": "another model of these settings"})
+
+
+def compare_claim(
+    folder: Path, config: RunConfig, model: Any, tokenizer: Any, is_over: Callable[[], bool] = lambda: False
+) -> Claim:
+    """Compares the network that was trained with what `transformers` makes of its folder, unless it is over first."""
+    import torch
+    from safetensors.torch import save
+
+    installed = _installed()
+    assert installed is not None, "else this is known"
+    rows = draw_rows(model, tokenizer)
+    with torch.inference_mode():
+        logits = run_rows(model, config.task, rows)
+    found = _ask(folder, save({"rows": rows, "logits": logits.float().contiguous()}), is_over)
+    if "difference" not in found:
+        return Claim({"version": installed} | found, found.get("differs"))
+    apart = float(found["difference"])
+    if not apart <= TOLERANCE:  # NaN too
+        problem = f"logits differ by {apart:.2g} of the largest"
+        return Claim({"version": installed, "differs": problem}, problem)
+    cache.keep({"difference": [round(apart / UNIT)]}, *_key(config, tokenizer, installed))
+    return Claim({"version": installed, "largest_difference": apart})
+
+
+def _ask(folder: Path, tensors: bytes, is_over: Callable[[], bool]) -> dict[str, Any]:
+    """What another process finds: a difference, or what differs or went wrong, in words."""
+    here = str(Path(__file__).resolve().parents[2])  # the same regard as this one, wherever it was found
+    paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
+    alone = {"PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    command = [sys.executable, "-P", "-m", "regard.compare", str(folder.resolve())]
+    try:
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as answer:
+            given.write(tensors)
+            given.seek(0)
+            child = subprocess.Popen(command, stdin=given, stdout=answer, stderr=subprocess.DEVNULL,
+                                     env=os.environ | alone, start_new_session=True)  # fmt: skip
+            try:
+                end = time.monotonic() + SECONDS
+                while child.poll() is None and time.monotonic() < end:
+                    if is_over():
+                        return {"not_compared": "the comparison with transformers was interrupted"}
+                    time.sleep(0.05)
+            finally:
+                child.kill()
+                child.wait()
+            answer.seek(0)
+            return dict(json.loads(answer.read().decode().strip().splitlines()[-1]))
+    except (OSError, ValueError, IndexError):
+        return {"not_compared": "the comparison with transformers did not come to an end"}
+
+
+def _installed() -> str | None:
+    try:
+        return version("transformers")
+    except PackageNotFoundError:
+        return None
+
+
+def _key(config: RunConfig, tokenizer: Any, installed: str) -> tuple[str, ...]:
+    """All that decides whether a model is the same there: its settings, how its sizes go together (not how large they
+    are), and what its tokenizer does."""
+    kind = json.dumps([_settings(config.model), _kind_of(tokenizer)], sort_keys=True)
+    return "transformers", installed, __version__, config.task, kind
+
+
+def _settings(model: ModelConfig) -> dict[str, Any]:
+    told = model.model_dump(exclude=SIZES | {"encoder"})
+    told |= {name: told[name] is not None for name in OPTIONAL_SIZES}
+    head, keys = model.width // model.heads, model.key_heads or model.heads
+    told |= {
+        "is_head_odd": head % 2 == 1,
+        "key_heads": [keys == 1, keys == model.heads],
+        "value_width": model.value_width in (None, head),
+        "decoder_layers": model.decoder_layers in (None, model.layers),
+    }
+    return told | {"encoder": _settings(model.encoder) if model.encoder else None}
+
+
+def _kind_of(tokenizer: Any) -> Any:
+    """What a tokenizer does, whatever its vocabulary."""
+    files = tokenizer.files()
+    if TOKENIZER not in files:
+        return sorted(files)
+    told = json.loads(files[TOKENIZER])
+    does = {name: value for name, value in told["model"].items() if name not in {"vocab", "merges"}}
+    return told | {"model": does, "added_tokens": [token["content"] for token in told["added_tokens"]]}
+
+
+READ, LENGTH = 240, 6  # ids that are read, and how many of them in a row
+
+
+def run_rows(model: Any, task: str, rows: Tensor) -> Tensor:
+    """The logits of a network of ours for rows of ids, (B, T, V); of an encoder, the hidden states, (B, T, D)."""
+    if task == "translate":
+        found: Tensor = model.logits(model(rows, rows.flip(0)))
+        return found
+    found = model(rows)
+    return found if task == "encode" else model.logits(found)
+
+
+def draw_rows(model: Any, tokenizer: Any) -> Tensor:
+    """Ids from all over the table, the special and the last ones among them, (B, T); padding is not one."""
+    import torch
+
+    size = model.config.vocab_size
+    drawn = torch.randperm(size, generator=torch.Generator().manual_seed(0)).tolist()
+    ids = dict.fromkeys([*sorted(tokenizer.special_ids), *range(max(0, size - LENGTH), size), *drawn])
+    skipped = {model.pad_id} if hasattr(model, "pad_id") else set()
+    kept = [number for number in ids if number < size and number not in skipped][:READ]
+    kept = kept * LENGTH if len(kept) < LENGTH else kept
+    return torch.tensor(kept[: len(kept) // LENGTH * LENGTH]).view(-1, LENGTH)

@@ -1,0 +1,102 @@
+"""The model a run goes on from instead of fresh weights: its shape, tokenizer and weights are taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.config import ModelConfig, Settings, choose_rate, merge
+from regard.errors import ConfigError
+from regard.files import hash_file
+from regard.folder import ModelFolder
+from regard.text.tokenizer import Tokenizer
+from regard.training.lineage import describe_base
+from regard.training.recipe import Task
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Start = Path | tuple[Path, Path]  # a model, or an encoder and a decoder
+GENTLER = 0.25  # of the usual learning rate: weights that know something should not be shaken
+
+
+def choose_start(
+    start: str | Path | None, encoder: str | Path | None, decoder: str | Path | None
+) -> Start | None:  # fmt: skip
+    """What a run begins from, as it was asked for."""
+    if encoder is None and decoder is None:
+        return None if start is None else Path(start)
+    if start is not None or encoder is None or decoder is None:
+        raise ConfigError("an encoder and a decoder make a translator together; give both folders (--encoder, "
+                          "--decoder), or one model to go on from (--from)")  # fmt: skip
+    return Path(encoder), Path(decoder)
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What is taken over from another model."""
+
+    name: str
+    where: str  # its folder, or both folders
+    model: ModelConfig
+    tokenizer: Tokenizer
+    weights: dict[str, Tensor]
+    weights_sha256: list[str]  # of its files
+    bases: list[dict[str, Any]]  # the models it is, for regard.json and the card
+
+    @classmethod
+    def read(cls, family: Task, start: Start, load: Callable[..., Any]) -> Beginning:
+        """The model in a folder, which must be of this family; or the one that an encoder and a decoder make.
+
+        load: opens a model, as `regard.load` does.
+        """
+        if isinstance(start, tuple):
+            return cls._of_two(family, *start)
+        folder = ModelFolder(start)
+        if folder.about["task"] != family.name:
+            raise ConfigError(
+                f"{start} is a model to {folder.about['task']}; a model to {family.name} cannot go on from it"
+            )
+        opened = load(start, engine="torch")
+        hashes = [hash_file(path) for path in folder.weights()]
+        bases = [describe_base(folder, str(start), hashes)]
+        shape, weights = opened.model.config, opened.model.state_dict()
+        return cls(start.name, str(start), shape, opened.tokenizer, weights, hashes, bases)
+
+    @classmethod
+    def _of_two(cls, family: Task, encoder: Path, decoder: Path) -> Beginning:
+        if family.join is None:
+            raise ConfigError(f"a model to {family.name} is not made of an encoder and a decoder; begin from one "
+                              f"model, with --from")  # fmt: skip
+        folders = ModelFolder(encoder), ModelFolder(decoder)
+        hashes = [[hash_file(path) for path in folder.weights()] for folder in folders]
+        every = [one for mine in hashes for one in mine]
+        model, tokenizer, weights = family.join(*folders)
+        bases = [
+            describe_base(folder, str(path), mine)
+            for folder, path, mine in zip(folders, (encoder, decoder), hashes, strict=True)
+        ]
+        name = f"{encoder.name} and {decoder.name}"
+        return cls(name, f"{encoder} and {decoder}", model, tokenizer, weights, every, bases)
+
+    def shape(self, wanted: Settings) -> Settings:
+        """The settings, with the shape of this model; dropout is the one thing about it that may still be chosen."""
+        given = wanted.get("model", {})
+        if wanted.get("size") or set(given) - {"dropout"}:
+            raise ConfigError("size and shape are those of the model that is gone on from; leave --size and "
+                              "--set model.… out (dropout may be set)")  # fmt: skip
+        if told := [f"text.{name}" for name in wanted.get("text", {}) if name != "max_length"]:
+            raise ConfigError(f"the tokenizer is that of the model that is gone on from; leave {', '.join(told)} out")
+        kept = self.model.model_dump()
+        if self.model.encoder and "dropout" in given:
+            kept["encoder"]["dropout"] = given["dropout"]
+        rate = GENTLER * choose_rate(self.model.width)
+        return merge(merge({"train": {"rate": rate}}, wanted), {"model": kept | given})
+
+    def keep(self, path: Path) -> None:
+        """Writes the weights for whoever sets the run up; what is not among them is fresh, by the run's seed."""
+        from regard.data.store import write_tensors
+
+        write_tensors(path, self.weights, {})

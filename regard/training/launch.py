@@ -1,0 +1,117 @@
+"""A training from its request to its last event: text is prepared, processes are started, the run is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from regard.config import RunConfig
+from regard.device import choose_device, settled
+from regard.errors import ConfigError, RegardError, RunError
+from regard.machine import count_cores
+from regard.training import workers as crew
+from regard.training.arguments import Request
+from regard.training.checkpoint import Standing, StateStore
+from regard.training.distributed import Place, World, joined
+from regard.training.forked import Reserve, in_reserve
+from regard.training.init_from import Beginning, Start
+from regard.training.plan import Plan, assemble
+from regard.training.prepare import Begun, begin
+from regard.training.recipe import Check, Task
+from regard.training.record import STATE, OwnedRun, clear, read_record, sole_owner, write_record
+from regard.training.session import Event, Finished, Session
+from regard.training.stop import Stopped, Stopper
+from regard.training.workers import Team, follow
+
+Load = Callable[..., Any]  # opens a model, as `regard.load` does
+
+
+def launch(
+    request: Request, to: Path, start: Start | None, fresh: bool, stopper: Stopper, load: Load
+) -> Iterator[Plan | Event]:
+    """All events of a training; a run that was begun before is resumed."""
+    place = Place.launched()
+    if place is not None and place.rank > 0:
+        yield from _follow(to, place, request.config.device)
+        return
+    asked = request.config
+    with _reserve(place, asked) as reserve, sole_owner(to, fresh) as run, _world(place, asked) as world:
+
+        def check() -> None:
+            run.check()
+            stopper.check()
+
+        try:
+            record = None if fresh else read_record(run.path)
+            beginning = Beginning.read(request.family, start, load) if start else None
+            begun = begin(
+                request.family, run.path, record, request.train_files, request.valid_files, request.wanted, check,
+                world.size if world else None, beginning,
+            )  # fmt: skip
+            yield from _train(request.family, to, run, begun, record is None, check, world, reserve, load)
+        except Stopped:
+            raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _reserve(place: Place | None, asked: RunConfig) -> Iterator[list[Reserve]]:
+    """Who can help, if there may be several workers; called first, while there are no threads and no locks."""
+    helpers = (asked.workers or count_cores()) - 1
+    if place or not helpers or choose_device(asked.device).type != "cpu":
+        yield []
+        return
+    crew.load_all()
+    with in_reserve(helpers, crew.work) as reserve:
+        yield reserve
+
+
+@contextmanager
+def _world(place: Place | None, asked: RunConfig) -> Iterator[World | None]:
+    """The processes that somebody else started, if somebody did."""
+    if place is None:
+        yield None
+        return
+    if (asked.workers or place.size) != place.size:
+        raise ConfigError(f"workers={asked.workers} were asked for, but {place.size} processes were started "
+                          f"together (WORLD_SIZE); leave --workers out")  # fmt: skip
+    with joined(place, choose_device(asked.device)) as world:
+        yield world
+
+
+def _follow(to: Path, place: Place, device: str) -> Iterator[Finished]:
+    """Another process than the first: trains along, and only knows how it ended."""
+    try:
+        if ended := follow(to, place, device):
+            yield Finished(to, **ended)
+    except RuntimeError as problem:
+        raise RunError(f"the first process of this run is gone ({problem}); its own words say why") from None
+
+
+def _train(
+    family: Task, to: Path, run: OwnedRun, begun: Begun, is_new: bool, check: Check, world: World | None,
+    reserve: list[Reserve], load: Load,
+) -> Iterator[Plan | Event]:  # fmt: skip
+    """Puts the processes together, plans, and trains."""
+    with settled(begun.config.threads or 1), ExitStack() as stack:
+        standing = StateStore(run.path / STATE).newest() or Standing()
+        measured = begun.record.get("measured")
+        try:
+            if measured is None:
+                team, measured = assemble(run.path, family, begun.config, begun.tokenizer, standing, world, reserve)
+            else:
+                team = Team(run.path, family, begun.config, begun.tokenizer, standing, world, reserve)
+            stack.callback(team.part)
+            judge = family.judge(begun.material.valid, team.feed, begun.tokenizer, team.config, check)
+        except RegardError:
+            if is_new:
+                clear(run.path)  # other settings may be the remedy
+            raise
+        record = begun.record | {"config": team.config.model_dump(mode="json"), "measured": measured}
+        if begun.note and standing.step:
+            record["inexact_from"] = [*record.get("inexact_from", []), standing.step]
+        write_record(run.path, record)
+        session = Session(family, to, run, begun.material, team, begun.tokenizer, standing, judge, check, load)
+        yield session.plan(measured, begun.note if standing.step else None)
+        yield from session.events()

@@ -1,0 +1,102 @@
+"""What a run writes down as it goes, one JSON object a line: numbers (metrics.jsonl), and what a few held-out examples
+become and what the model looks at in them (film.jsonl), to be watched while it trains."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.files import append_line, open_regular, read_regular, write_whole
+
+if TYPE_CHECKING:
+    from regard.training.loop import Progress
+
+METRICS, FILM = "metrics.jsonl", "film.jsonl"
+MOST_BYTES = 2**30  # a larger file is not one of ours
+MOST_TAIL_BYTES = 2**23  # read of a file that is watched
+BLOCK = 2**16  # bytes read at a time, at least
+
+
+class Journal:
+    """The two files of a run; what was written after the state it goes on from is forgotten, and written again."""
+
+    def __init__(self, run: Path) -> None:
+        self._metrics, self._film = run / METRICS, run / FILM
+        self._recent: list[Progress] = []
+
+    def go_on_from(self, step: int) -> None:
+        """Forgets what was written of later steps, and lines that a crash cut short."""
+        for path in (self._metrics, self._film):
+            if path.exists():
+                kept = [line for line, entry in read_entries(path) if entry["step"] <= step]
+                write_whole(path, "".join(f"{line}\n" for line in kept))
+
+    def note(self, entry: dict[str, Any]) -> None:
+        """Writes numbers of a moment."""
+        _append(self._metrics, entry)
+
+    def note_step(self, event: Progress, seconds: float, every: int) -> None:
+        """Writes a line for so many steps: their mean loss and their speed."""
+        self._recent.append(event)
+        if event.step % every:
+            return
+        steps, self._recent = self._recent, []
+        tokens, spent = sum(one.tokens for one in steps), sum(one.seconds for one in steps)
+        good = [one.loss for one in steps if not one.is_skipped]
+        mean, skipped = sum(good) / len(good) if good else None, len(steps) - len(good)
+        entry = {"step": event.step, "seconds": round(seconds, 3), "loss": mean, "rate": event.rate,
+                 "tokens_per_second": round(tokens / spent, 1)}  # fmt: skip
+        self.note(entry | ({"skipped": skipped} if skipped else {}))
+
+    def note_frame(self, step: int, samples: list[tuple[str, ...]], probes: list[dict[str, Any]]) -> None:
+        """Writes what became of the samples, and what was looked at in the probes."""
+        _append(self._film, {"step": step, "samples": samples, "probes": probes})
+
+
+def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The lines of such a file that are whole, and what they say."""
+    lines = read_regular(path, MOST_BYTES).split(b"\n")
+    return [(line.decode(), entry) for line in lines if (entry := _parse(line))]
+
+
+def read_after(path: Path, step: int, most: int, most_bytes: int = MOST_TAIL_BYTES) -> list[dict[str, Any]]:
+    """The newest entries of later steps, at most so many; no more than the last `most_bytes` of the file are read."""
+    entries = filter(None, map(_parse, _newest_lines(path, most_bytes)))
+    return list(islice(takewhile(lambda entry: entry["step"] > step, entries), most))[::-1]
+
+
+def _newest_lines(path: Path, most: int) -> Iterator[bytes]:
+    """The last lines of a file, the newest first, read from the end block by block."""
+    with open_regular(path) as file:
+        end, begun = os.fstat(file.fileno()).st_size, b""
+        least = max(0, end - most)
+        while end > least:
+            start = max(least, end - max(BLOCK, len(begun)))  # a line of many blocks is not copied for each of them
+            file.seek(start)
+            begun, *lines = (file.read(end - start) + begun).split(b"\n")
+            yield from reversed(lines)
+            end = start
+        if least == 0:
+            yield begun
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    """What a line says, if it is whole: it may have been cut short by a crash, or is being written."""
+    try:
+        entry = json.loads(line.decode(), parse_float=_finite, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) and isinstance(entry.get("step"), int) else None
+
+
+def _finite(number: str) -> float | None:
+    return value if math.isfinite(value := float(number)) else None
+
+
+def _append(path: Path, entry: dict[str, Any]) -> None:
+    append_line(path, json.dumps(entry))

@@ -1,0 +1,251 @@
+"""The training loop: a generator of events. Prints nothing, saves nothing, knows no task.
+
+Between two events the model and the optimizer are exactly those of `step`, so the reader may save them. Random
+numbers are a function of (seed, step, part) and of nothing before, so a run can go on from any step, and who computes
+a part does not change what is drawn for it.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import TrainConfig
+from regard.data.prefetch import Ahead
+from regard.device import derive_seed, is_out_of_memory
+from regard.errors import RunError
+from regard.machine import held_memory
+from regard.training.checkpoint import flatten_optimizer
+from regard.training.diagnose import Diverged, first_bad_layer
+from regard.training.distributed import Replicas, Shards, Word, World, wholes
+from regard.training.optim import learning_rate, make_optimizer, set_rate
+
+RISE = 2.0  # a loss this many times that of the first step is worse than knowing nothing
+MOST_SKIPPED = 5  # steps in a row
+MOST_PIECES = 256  # of a batch that does not fit into memory
+
+
+class Batch(Protocol):
+    """What one forward is computed on."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that are not padding."""
+        ...
+
+    def to(self, device: torch.device) -> Self:
+        """The same batch on a device."""
+        ...
+
+    def split(self, pieces: int) -> list[Self]:
+        """The same examples in smaller batches."""
+        ...
+
+
+B = TypeVar("B", bound=Batch)
+Loss = Callable[[Any, B], tuple[Tensor, int]]  # -> (sum, count)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One step was made."""
+
+    step: int
+    loss: float  # per label, in nats, label smoothing included
+    rate: float
+    tokens: int
+    seconds: float  # that this step took
+    is_skipped: bool = False  # whether it was of no use, and left the weights alone
+    pieces: int = 1  # that each batch is computed in, for want of memory
+    left: float | None = None  # seconds until the run is over, if that can be known
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The model was tried on held-out text."""
+
+    step: int
+    scores: dict[str, float]  # the first is the one to go by
+    samples: list[tuple[str, ...]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class LossModule(nn.Module, Generic[B]):
+    """A model with its loss as one module: whoever shards it has all weights at hand while the loss is worked out."""
+
+    def __init__(self, model: nn.Module, loss: Loss[B], autocast: torch.dtype | None) -> None:
+        super().__init__()
+        self.model, self._loss, self._autocast = model, loss, autocast
+
+    def forward(self, batch: B) -> tuple[Tensor, int]:
+        """batch -> the loss summed over all labels, and how many there are."""
+        kind = next(self.model.parameters()).device.type
+        with torch.autocast(kind, dtype=self._autocast, enabled=self._autocast is not None):
+            return self._loss(self.model, batch)
+
+
+class Trainer(Generic[B]):
+    """What is trained, on what, and how far it got. Every process of a run has one, and all take the same steps."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Loss[B],
+        feed: Callable[[int], B],
+        config: TrainConfig,
+        seed: int,
+        *,
+        make_optimizer: Callable[[nn.Module, TrainConfig], torch.optim.Optimizer] = make_optimizer,
+        world: World | None = None,
+        is_sharded: bool = False,
+        autocast: torch.dtype | None = None,
+    ) -> None:
+        """feed: the batch at a position. The model's weights are already those to go on from."""
+        self.model, self.config, self.seed, self.world = model, config, seed, world or World()
+        self.feed, self.parts, self.is_sharded = feed, config.parts or self.world.size, is_sharded
+        self.step = 0
+        self.pieces = 1
+        self.first_loss: float | None = None
+        self.skipped = 0  # in a row
+        self.memory = 0  # bytes that all processes together hold, as far as it was asked
+        self._loss = LossModule(model, loss, autocast)
+        self._gradients = Shards(self._loss, self.world) if is_sharded else Replicas(model, self.world, numbers=4)
+        self.optimizer = make_optimizer(model, config)
+        self._batches: Iterator[B] | None = None
+
+    def train(self, due: Callable[[int], bool], score: Callable[[], Scored]) -> Iterator[Progress | Scored]:
+        """Steps for as long as somebody asks; scores whenever it is due, before the next step."""
+        while True:
+            if due(self.step):
+                yield score()
+            self.world.tell(Word.STEP)
+            yield self.make_step()
+
+    def follow(self) -> None:
+        """Does what the first process says, until it says that this was all."""
+        while (word := self.world.hear()) != Word.END:
+            match word:
+                case Word.STEP:
+                    self.make_step()
+                case Word.REHEARSE:
+                    self._rehearse(int(self.world.share("")))
+                case Word.GATHER:
+                    self._gather()
+
+    def make_step(self, *, is_rehearsal: bool = False) -> Progress:
+        """One update from the next `parts` batches; this process computes its share of them."""
+        began = time.perf_counter()
+        self.model.train()
+        group = self._take()
+        while True:
+            loss, labels, tokens, failed = self._gradients.sum(self._collect(group))
+            if not failed:
+                break
+            self._halve()
+        self.step += 1
+        loss, norm = loss / labels, self._gradients.norm() / labels
+        rate = 0.0 if is_rehearsal else learning_rate(self.step, self.config)
+        is_good = math.isfinite(loss) and math.isfinite(norm) and loss <= RISE * (self.first_loss or loss)
+        if is_good:
+            self.first_loss = self.first_loss or loss
+            self._gradients.scale(min(1.0, self.config.clip / (norm + 1e-6)) / labels)
+            set_rate(self.optimizer, rate)
+            self.optimizer.step()
+        self.skipped = 0 if is_good else self.skipped + 1
+        if self.skipped >= MOST_SKIPPED and not is_rehearsal:  # at a rate of nothing, nothing diverges
+            raise self._diagnose(group, loss, norm, rate)
+        seconds = time.perf_counter() - began
+        return Progress(self.step, loss, rate, round(tokens), seconds, not is_good, self.pieces)
+
+    def rehearse(self, steps: int) -> list[Progress]:
+        """Takes steps from here to see how long they take; nothing is left of them. Said by the first process."""
+        self.world.tell(Word.REHEARSE)
+        self.world.share(str(steps))
+        return self._rehearse(steps)
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """All weights, and the optimizer's memory, whole. Asked by the first process."""
+        if self.is_sharded:
+            self.world.tell(Word.GATHER)
+        return self._gather()
+
+    def _gather(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        weights, memory = self.model.state_dict(), flatten_optimizer(self.optimizer)
+        return (wholes(weights), wholes(memory)) if self.is_sharded else (weights, memory)
+
+    def _take(self) -> list[B]:
+        """This process's share of the next batches."""
+        mine = range(self.world.rank, self.parts, self.world.size)
+        if self._batches is None:
+            self._batches = Ahead(self._make, (s * self.parts + part for s in count(self.step) for part in mine))
+        return [next(self._batches) for _ in mine]
+
+    def _make(self, position: int) -> B:
+        batch = self.feed(position)
+        return batch.pinned() if self.world.device.type == "cuda" else batch  # type: ignore[attr-defined]
+
+    def _collect(self, group: list[B]) -> list[float]:
+        """Adds up gradients; what else is to be summed over all processes: loss, labels, tokens, failures."""
+        self._gradients.clear()
+        total, labels = 0.0, 0
+        try:
+            for number, batch in enumerate(group):
+                part = self.world.rank + number * self.world.size
+                torch.manual_seed(derive_seed(self.seed, "step", self.step + 1, part))
+                for piece in batch.split(self.pieces) if self.pieces > 1 else [batch]:
+                    summed, count_ = self._loss(piece.to(self.world.device))
+                    summed.backward()
+                    total, labels = total + summed.item(), labels + count_
+        except (RuntimeError, MemoryError) as problem:
+            if self.is_sharded or not is_out_of_memory(problem):
+                raise  # others wait in the middle of a sharded step; only a smaller batch from the start helps them
+            return [0.0, 0.0, 0.0, 1.0]
+        return [total, labels, sum(batch.tokens for batch in group), 0.0]
+
+    def _halve(self) -> None:
+        """Computes each batch in twice as many pieces from now on; what is learned from it stays the same."""
+        self.pieces *= 2
+        if self.pieces > MOST_PIECES:
+            raise RunError(
+                "memory does not suffice for a batch of one row; begin again (--fresh) with a smaller --size, "
+                "text.max_length or, of a writer, model.max_positions"
+            )
+
+    def _rehearse(self, steps: int) -> list[Progress]:
+        made = [self.make_step(is_rehearsal=True) for _ in range(steps)]
+        self.optimizer.state.clear()  # at a rate of nothing, the weights are as they were
+        self.step, self.first_loss, self.skipped, self._batches = 0, None, 0, None
+        self.memory = int(self.world.sum(torch.tensor([held_memory()], device=self.world.device)))
+        return made
+
+    def _diagnose(self, group: list[B], loss: float, norm: float, rate: float) -> Diverged:
+        layer = "not looked for" if self.is_sharded else "none here: this process computed no part"
+        if group and not self.is_sharded:
+            batch = group[0].to(self.world.device)
+            layer = first_bad_layer(self.model, lambda: self._loss(batch)[0])
+        return Diverged(self.step, loss, norm, rate, layer, group[0] if group else None)
+
+
+def average(models: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several sets of weights, added up in double precision so that the order does not show."""
+    total: dict[str, Tensor] = {}
+    count = 0
+    for weights in models:
+        count += 1
+        for name, tensor in weights.items():
+            total[name] = total[name] + tensor.double() if name in total else tensor.double()
+    return {name: (tensor / count).float() for name, tensor in total.items()}
+
+
+def is_milestone(step: int, *, per_doubling: int, first: int, widest: int | None) -> bool:
+    """True this many times (a power of two) each time a run doubles in length: often at first, rarer later.
+
+    Not before step `first`, and at least every `widest` steps.
+    """
+    spacing = max(1, 2 ** (step.bit_length() - 1) // per_doubling)
+    return step >= first and step % min(spacing, widest or spacing) == 0

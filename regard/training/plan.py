@@ -1,0 +1,166 @@
+"""Before the first step: who computes what, how long it will take, and how much memory. By measurement."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regard.config import RunConfig, merge, resolve
+from regard.machine import count_cores
+from regard.text.corpus import LeftOut
+from regard.text.tokenizer import Tokenizer
+from regard.training.checkpoint import Standing
+from regard.training.distributed import World
+from regard.training.forked import Reserve
+from regard.training.loop import is_milestone
+from regard.training.recipe import Task
+from regard.training.workers import Team
+
+TRY_SECONDS = 2.0  # that each way to share the work is tried
+SHORT_SECONDS = 90  # a run as short as this is over before more processes would have paid
+LEAST_TOKENS = 512  # of a worker's part of a batch: smaller tensors cost more than they bring
+AT_ONCE = 2048  # tokens of a part for each thread of a CPU: more take more memory and hardly less time (bench/train.py)
+GAIN = 1.05  # by which several processes must be faster to be taken
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that was decided before the first step; the first event of a run."""
+
+    folder: Path
+    config: RunConfig
+    unit: str  # what examples are called
+    shape: tuple[str, ...]  # settings of the network that tell what it is
+    examples: int
+    held_out: int
+    left_out: list[LeftOut]
+    weights: int
+    batches_per_epoch: int
+    step: int  # where it goes on; 0 for a new run
+    seconds: float  # trained so far
+    measured: dict[str, Any]  # tokens_per_second, seconds_per_step, memory (bytes)
+    left: float | None  # seconds until the run is over, if that can be known
+    note: str | None = None  # what is not as it was in earlier sittings
+    is_tuned: bool = False  # whether it begins from another model instead of fresh weights
+
+    @property
+    def pace(self) -> float:
+        """Seconds of an update, by measurement."""
+        return float(self.measured["seconds_per_step"])
+
+    @property
+    def updates_per_epoch(self) -> float:
+        """By the size of the text and of a batch."""
+        return self.batches_per_epoch / (self.config.train.parts or 1)
+
+    @property
+    def seconds_per_epoch(self) -> float:
+        """By measurement."""
+        return self.pace * self.updates_per_epoch
+
+    @property
+    def updates(self) -> float:
+        """How many updates the run will have made at its end, earlier sittings included, as far as it is known."""
+        if self.left is None:
+            return float("inf")
+        last = last_step(self.config, self.batches_per_epoch)
+        return min(self.step + self.left / self.pace, last or float("inf"))
+
+    @property
+    def least_updates(self) -> float:
+        """So many it takes to read all of the text, and to learn at the full rate for as long as the rate rises."""
+        return max(self.updates_per_epoch, 2 * self.config.train.warmup)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a model with fresh weights can hardly learn anything in the time it has."""
+        return self.updates < self.least_updates and not self.is_tuned
+
+
+def assemble(
+    run: Path, task: Task, config: RunConfig, tokenizer: Tokenizer, standing: Standing, launched: World | None,
+    reserve: list[Reserve],
+) -> tuple[Team, dict[str, Any]]:  # fmt: skip
+    """The processes of a new run, by measurement unless they were asked for; and what was measured."""
+    if launched is not None or config.workers or config.threads or config.device != "cpu" or count_cores() == 1:
+        team = Team(run, task, lay_out(config, *_asked(config, launched)), tokenizer, standing, launched, reserve)
+        return team, _measure(team)
+    cores = count_cores()
+    alone = Team(run, task, lay_out(config, 1, cores), tokenizer, standing)
+    found = _measure(alone)
+    workers = min(cores, max(1, config.train.tokens_per_batch // LEAST_TOKENS))
+    if workers == 1 or _is_short(config, alone, found):
+        return alone, found
+    together = Team(run, task, lay_out(config, workers, cores // workers), tokenizer, standing, reserve=reserve)
+    try:
+        other = _measure(together)
+    except BaseException:
+        together.is_well = False
+        together.part()
+        raise
+    speeds = {f"1x{cores}": found["tokens_per_second"], f"{workers}x{cores // workers}": other["tokens_per_second"]}
+    if other["tokens_per_second"] > GAIN * found["tokens_per_second"]:
+        alone.part()
+        return together, other | {"tried": speeds}
+    together.part()
+    import torch
+
+    torch.set_num_threads(cores)
+    return alone, found | {"tried": speeds}
+
+
+def validations(config: RunConfig, after: int, until: int) -> int:
+    """How often a run is scored after one step and until another."""
+    return sum(is_due(config, step) for step in range(after + 1, until + 1))
+
+
+def is_due(config: RunConfig, step: int) -> bool:
+    """Whether the model is to be scored at this step: by the clock of the steps, rarer as the run gets longer."""
+    every = config.train.valid_every
+    return step % every == 0 if every else is_milestone(step, per_doubling=2, first=128, widest=1024)
+
+
+def last_step(config: RunConfig, batches_per_epoch: int) -> int | None:
+    """The step a run ends at, if its settings say so."""
+    parts = config.train.parts or 1
+    ends = [config.stop.steps, config.stop.epochs and -(-config.stop.epochs * batches_per_epoch // parts)]
+    return min((end for end in ends if end), default=None)
+
+
+def _asked(config: RunConfig, launched: World | None) -> tuple[int, int]:
+    """Workers and threads of each, where somebody has said something about them or there is nothing to choose."""
+    if launched is not None:
+        return launched.size, config.threads or 1
+    workers = config.workers or 1
+    if config.device == "cuda" and config.workers is None:
+        import torch
+
+        workers = torch.cuda.device_count()
+    return workers, config.threads or max(1, count_cores() // workers)
+
+
+def lay_out(config: RunConfig, workers: int, threads: int) -> RunConfig:
+    """The settings with who computes what."""
+    turns = -(-config.train.tokens_per_batch // (workers * threads * AT_ONCE)) if config.device == "cpu" else 1
+    parts = config.train.parts or workers * turns
+    return resolve(merge(config.model_dump(), {"workers": workers, "threads": threads, "train": {"parts": parts}}))
+
+
+def _measure(team: Team) -> dict[str, Any]:
+    """Speed and memory, by a few steps that leave nothing behind. The first is to warm up."""
+    trainer = team.trainer
+    first = trainer.rehearse(1)[0]
+    made = trainer.rehearse(min(20, max(2, int(TRY_SECONDS / first.seconds))))
+    return {
+        "tokens_per_second": round(sum(step.tokens for step in made) / sum(step.seconds for step in made), 1),
+        "seconds_per_step": statistics.mean(step.seconds for step in made),
+        "memory": trainer.memory,
+    }
+
+
+def _is_short(config: RunConfig, team: Team, found: dict[str, Any]) -> bool:
+    step = last_step(team.config, team.feed.batches_per_epoch)
+    by_steps = step * found["seconds_per_step"] if step else float("inf")
+    return min(by_steps, (config.stop.minutes or float("inf")) * 60) < SHORT_SECONDS

@@ -1,0 +1,231 @@
+"""The processes of a run: how each sets itself up, how others are started on this machine, and how they follow.
+
+What a process needs is in the run's folder (settings, tokenizer, encoded text, saved state); the first process only
+tells the others which settings and which step. So it makes no difference who started them, or where.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.config import RunConfig, merge, resolve
+from regard.data.store import open_tensors
+from regard.device import choose_device, derive_seed, memory_of, settled
+from regard.errors import ConfigError, RunError
+from regard.folder import RUN
+from regard.formats.tokenizers import read_tokenizer
+from regard.text.tokenizer import Tokenizer
+from regard.training.checkpoint import Standing, StateStore, restore_optimizer, restore_weights
+from regard.training.diagnose import Diverged
+from regard.training.distributed import Place, Word, World, joined
+from regard.training.forked import Reserve
+from regard.training.loop import Trainer
+from regard.training.recipe import Feed, Task, import_recipe
+from regard.training.record import START, STATE, TOKENS
+
+BYTES_PER_WEIGHT = 16  # the weight, its gradient, and Adam's two numbers
+READY_SECONDS = 300  # that starting a process may take
+AUTOCAST = {"float32": None, "bfloat16": torch.bfloat16, None: None}
+
+
+def set_up(
+    run: Path, task: Task, config: RunConfig, tokenizer: Tokenizer, standing: Standing, world: World
+) -> tuple[Trainer[Any], Feed]:
+    """A trainer that stands where the run stands, and what it is fed with."""
+    feed = task.feed(open_tensors(run / TOKENS)[0], tokenizer, config)
+    store = StateStore(run / STATE)
+    torch.manual_seed(derive_seed(config.seed, "weights"))
+    model = task.build(config.model, tokenizer)
+    if standing.step:
+        restore_weights(model, store.get("weights", standing.step))
+    elif (run / START).exists():
+        restore_weights(model, model.state_dict() | open_tensors(run / START)[0])  # what is not there is fresh
+    if world.size > 1 and config.shard and (config.train.parts or world.size) % world.size:
+        raise ConfigError(f"train.parts={config.train.parts} cannot be shared equally by {world.size} workers, as a "
+                          f"sharded run must; set train.parts={world.size}")  # fmt: skip
+    is_sharded = world.size > 1 and _decide_shard(config, sum(p.numel() for p in model.parameters()))
+    trainer: Trainer[Any] = Trainer(
+        model if is_sharded else model.to(world.device), task.loss(config), feed.batch, config.train, config.seed,
+        world=world, is_sharded=is_sharded, autocast=AUTOCAST[config.precision],
+    )  # fmt: skip
+    if standing.step:
+        restore_optimizer(trainer.optimizer, store.get("optimizer", standing.step))
+    trainer.step, trainer.pieces, trainer.first_loss = standing.step, standing.pieces, standing.first_loss
+    return trainer, feed
+
+
+def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
+    """Trains along with the first process until it says that this was all; then its last words.
+
+    Whoever is asked to stop asks the first process, so signals are left to it.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    with joined(place, choose_device(device)) as world:
+        while told := json.loads(world.share("")):
+            if "config" not in told:
+                return dict(told)
+            config, standing = resolve(told["config"]), Standing.model_validate(told["standing"])
+            tokenizer: Any = read_tokenizer(folder / RUN, rows=config.model.vocab_size)
+            with settled(config.threads or 1):
+                trainer, _ = set_up(folder / RUN, import_recipe(told["recipe"]), config, tokenizer, standing, world)
+                try:
+                    trainer.follow()
+                except Diverged:
+                    continue  # the first process says so, once
+        return {}
+
+
+def _decide_shard(config: RunConfig, weights: int) -> bool:
+    """As it was asked for; else whether a model of this many weights is too large for one device."""
+    if config.shard is not None:
+        return config.shard
+    return BYTES_PER_WEIGHT * weights > memory_of(choose_device(config.device))
+
+
+class Crew:
+    """Processes on this machine that help this one; it is the first of them."""
+
+    def __init__(self, folder: Path, size: int, device: torch.device, reserve: list[Reserve]) -> None:
+        """reserve: of whom some are taken; whoever is missing is started anew."""
+        self._device, self._size, self._reserve = device, size, reserve
+        self._stack = ExitStack()
+        place = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="regard-")))
+        self._logs = [place / f"{rank}.log" for rank in range(1, size)]
+        self._processes = [self._start(folder, rank, place) for rank in range(1, size)]
+        try:
+            self._await(place)
+            self.world = self._stack.enter_context(joined(Place(0, size, str(place / "meeting")), device))
+        except BaseException:
+            self.close(is_well=False)
+            raise
+
+    def close(self, *, is_well: bool) -> None:
+        """Waits until the others have gone home; if something is wrong with one of them, sends them at once."""
+        for process in self._processes:
+            try:
+                process.wait(timeout=30 if is_well else 0.1)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes = []
+        with suppress(RuntimeError):  # the others may be gone already, and the group with them
+            self._stack.close()
+
+    def fallen(self) -> str | None:
+        """What became of the first process that is no longer there, if one is not."""
+        for rank, process in enumerate(self._processes, start=1):
+            try:
+                code = process.wait(timeout=0.5)
+            except subprocess.TimeoutExpired:
+                continue
+            words = self._logs[rank - 1].read_text(errors="replace").strip().splitlines()
+            how = f"signal {-code}" if code < 0 else f"exit {code}"
+            return f"worker {rank} ended ({how}){': ' + words[-1] if words else ''}"
+        return None
+
+    def _start(self, folder: Path, rank: int, place: Path) -> subprocess.Popen[bytes] | Reserve:
+        words = [str(folder), str(rank), str(self._size), str(place), self._device.type]
+        while self._reserve:
+            taken = self._reserve.pop()
+            if taken.poll() is None:
+                taken.start(words, self._logs[rank - 1])
+                return taken
+            taken.dismiss()  # somebody has killed it meanwhile
+        here = str(Path(__file__).resolve().parents[2])  # the same regard as this one, wherever it was found
+        paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
+        with self._logs[rank - 1].open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "regard.training.workers", *words],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": paths},
+            )  # fmt: skip
+
+    def _await(self, place: Path) -> None:
+        """Waits until every process has started, so that nobody waits for one that never will."""
+        began = time.monotonic()
+        while not all((place / f"{rank}.ready").exists() for rank in range(1, self._size)):
+            if (
+                any(process.poll() is not None for process in self._processes)
+                or time.monotonic() - began > READY_SECONDS
+            ):
+                raise RunError(f"the workers could not be started: {self.fallen() or 'they are not ready'}; "
+                               f"train with --workers 1")  # fmt: skip
+            time.sleep(0.02)
+
+
+class Team:
+    """A trainer, and those who train along with it, if there are any."""
+
+    def __init__(
+        self, run: Path, task: Task, config: RunConfig, tokenizer: Tokenizer, standing: Standing,
+        launched: World | None = None, reserve: list[Reserve] | None = None,
+    ) -> None:  # fmt: skip
+        """launched: the world, if somebody else started the processes of it; reserve: who can be taken to help, if one
+        thread is enough for each, for those of torch do not outlive a fork.
+        """
+        assert config.workers is not None and config.threads is not None, "decided before"
+        self.is_followed, self.is_well = True, True  # whether the others wait for a word, and whether they can hear one
+        self.last_words: dict[str, Any] = {}
+        device = choose_device(config.device)
+        self._crew = None
+        if launched is None and config.workers > 1:
+            self._crew = Crew(run.parent, config.workers, device, (reserve or []) if config.threads == 1 else [])
+        self.world = self._crew.world if self._crew else launched or World(device=device)
+        torch.set_num_threads(config.threads)
+        told = {
+            "recipe": task.where,
+            "config": config.model_dump(mode="json"),
+            "standing": standing.model_dump(mode="json"),
+        }
+        try:
+            self.world.share(json.dumps(told))
+            self.trainer, self.feed = set_up(run, task, config, tokenizer, standing, self.world)
+        except BaseException:
+            self.is_well = False
+            self.part()
+            raise
+        self.config = resolve(merge(config.model_dump(), {"shard": self.trainer.is_sharded}))
+
+    def part(self) -> None:
+        """This was all: the others hear so, and go home."""
+        if self.is_well:
+            if self.is_followed:
+                self.world.tell(Word.END)
+            self.world.share(json.dumps(self.last_words))
+        if self._crew:
+            self._crew.close(is_well=self.is_well)
+
+    def fallen(self) -> str | None:
+        """What became of a process that is no longer there, if one is not."""
+        return self._crew.fallen() if self._crew else None
+
+
+def load_all() -> None:
+    """Loads what every process of a run needs and torch loads only when it is first used: 70 MB that those who are
+    forked afterwards share.
+    """
+    with settled(1):
+        torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], fused=True)
+
+
+def work(words: list[str]) -> None:
+    """One process of a crew, started by its first."""
+    folder, rank, size, meeting, device = words
+    place = Path(meeting)
+    (place / f"{rank}.ready").touch()
+    follow(Path(folder), Place(int(rank), int(size), str(place / "meeting")), device)
+
+
+if __name__ == "__main__":
+    work(sys.argv[1:])
