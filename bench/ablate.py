@@ -22,7 +22,7 @@ from regard.data.batch import PairBatch
 from regard.data.collate import collate_pairs
 from regard.data.loader import Loader
 from regard.data.tokens import TokenLists
-from regard.device import derive_seed, settled
+from regard.device import derive_seed, deterministic
 from regard.families.translate.recipe import TRANSLATE, gather
 from regard.text.tokenizer import Tokenizer
 from regard.training.loop import Trainer, average, is_milestone
@@ -58,9 +58,9 @@ VARIANTS: dict[str, Variant] = {
     "dropout-0.2": Variant({"model": {"dropout": 0.2}}),
     "dropout-0.3": Variant({"model": {"dropout": 0.3}}),
     "bpe-dropout": Variant(bpe_dropout=0.1),
-    "r-drop": Variant({"train": {"agreement": 5.0}}),
-    "rate-0.003": Variant({"train": {"rate": 0.003}}),
-    "rate-0.008": Variant({"train": {"rate": 0.008}}),
+    "r-drop": Variant({"train": {"r_drop": 5.0}}),
+    "rate-0.003": Variant({"train": {"learning_rate": 0.003}}),
+    "rate-0.008": Variant({"train": {"learning_rate": 0.008}}),
 }
 
 
@@ -96,15 +96,15 @@ def read(data: Path, name: str) -> Corpus:
 
 
 def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
-    config = decide(TRANSLATE, corpus, merge({"threads": 1, "train": {"horizon": 10**9}}, variant.settings))
+    config = decide(TRANSLATE, corpus, merge({"threads": 1, "train": {"decay_steps": 10**9}}, variant.settings))
     tokenizer = TRANSLATE.learn(corpus, config, nobody)
     config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
     feed = TRANSLATE.feed(TRANSLATE.encode(corpus.train, tokenizer, config, nobody).tensors, tokenizer, config)
     judge = TRANSLATE.judge(corpus.valid, feed, tokenizer, config, nobody)
     steps = round(tokens * feed.batches_per_epoch / feed.facts["tokens"])
-    config = resolve(merge(config.model_dump(), {"train": {"horizon": steps}}))
+    config = resolve(merge(config.model_dump(), {"train": {"decay_steps": steps}}))
     batch = Redrawn(corpus, tokenizer, config, variant).batch if variant.bpe_dropout else feed.batch
-    with settled(1):
+    with deterministic(1):
         torch.manual_seed(derive_seed(1, "weights"))
         model = TRANSLATE.build(config.model, tokenizer)
         trial = TRANSLATE.build(config.model, tokenizer)
@@ -158,11 +158,13 @@ class BothOptimizers:
         self.rate = muon_rate
         self.config = config
         self.step_number = 0
-        inner = [p for name, p in model.named_parameters() if p.ndim == 2 and "table" not in name] if muon_rate else []
-        self.shapes = {s: [p for p in inner if p.shape == s] for s in {p.shape for p in inner}}
+        ffn_width = (
+            [p for name, p in model.named_parameters() if p.ndim == 2 and "table" not in name] if muon_rate else []
+        )
+        self.shapes = {s: [p for p in ffn_width if p.shape == s] for s in {p.shape for p in ffn_width}}
         self.memory = {s: torch.zeros(len(ps), *s) for s, ps in self.shapes.items()}
         for group in self.adam.param_groups:
-            group["params"] = [p for p in group["params"] if not any(p is q for q in inner)]
+            group["params"] = [p for p in group["params"] if not any(p is q for q in ffn_width)]
 
     @property
     def param_groups(self) -> list[Any]:

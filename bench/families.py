@@ -14,9 +14,9 @@ from regard.config import merge
 from regard.text.stories import write_stories
 
 SHAPE: dict[str, Any] = {
-    "model": {"layers": 2, "width": 32, "inner": 64, "heads": 4},
+    "model": {"layers": 2, "width": 32, "ffn_width": 64, "heads": 4},
     "text": {"vocab_size": 400},
-    "train": {"warmup": 20},
+    "train": {"warmup_steps": 20},
 }
 OWN: dict[str, dict[str, Any]] = {  # with some fifteen batches to an epoch
     "translate": merge(SHAPE, {"train": {"tokens_per_batch": 1024}}),

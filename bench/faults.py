@@ -29,8 +29,8 @@ from families import Family, ask, import_all, small_families
 from measure import arguments, report
 
 import regard
-import regard.training.session
 from regard.files import hash_file
+from regard.training import session
 from regard.training.loop import Progress
 
 STEPS, EVERY = 24, 5  # of a run, and from one score to the next
@@ -227,7 +227,7 @@ def _train_until(family: Family, to: Path, step: int) -> bool:
     """Trains up to a step; whether there was one."""
     settings = family.settings(STEPS, valid_every=EVERY)
     for event in regard.training(family.task, to=to, settings=settings, **family.files):
-        if isinstance(event, regard.training.session.Plan):
+        if isinstance(event, session.Plan):
             assert EPOCH <= event.batches_per_epoch < STEPS
             step = step or event.batches_per_epoch
         elif isinstance(event, Progress) and event.step >= step:

@@ -15,7 +15,7 @@ from measure import arguments, report
 from transformers import BertConfig, BertForMaskedLM
 
 from regard.config import choose_rate, merge, resolve
-from regard.device import settled
+from regard.device import deterministic
 from regard.engines.network import fill, shapes_of
 from regard.engines.score import guess_hidden
 from regard.families.fill.recipe import FILL
@@ -63,7 +63,7 @@ def main() -> None:
     parser = arguments(__doc__, data=True)
     parser.add_argument("--steps", type=int, default=600)
     given = parser.parse_args()
-    with settled(count_cores()):
+    with deterministic(count_cores()):
         report(bench(given.data, given.steps), given.json)
 
 
@@ -73,9 +73,9 @@ def bench(data: Path, steps: int) -> dict[str, object]:
     settings = merge(FILL.kinds["bert"], FILL.sizes["tiny"])
     config = resolve(merge(merge(settings, FILL.defaults(corpus, "bert", None)), {"model": {"kind": "bert"}}))
     tokenizer = FILL.learn(corpus, config, lambda: None)
-    rate = config.train.rate or choose_rate(config.model.width)
+    rate = config.train.learning_rate or choose_rate(config.model.width)
     config = resolve(
-        merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}, "train": {"rate": rate}})
+        merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}, "train": {"learning_rate": rate}})
     )
     feed = FILL.feed(FILL.encode(corpus.train, tokenizer, config, lambda: None).tensors, tokenizer, config)
     judge = FILL.judge(corpus.valid, feed, tokenizer, config, lambda: None)
@@ -122,11 +122,11 @@ def race(trainer, peers, feed, steps: int) -> dict[str, list[float]]:
 
 
 def _held_out(corpus, tokenizer, config):
-    from regard.data.masking import encode_texts, hidden_batches, make_hiding
+    from regard.data.masking import encode_texts, hidden_batches, make_masking
 
     longest = min(config.text.max_length, config.model.max_positions)
     valid = encode_texts(corpus.valid, tokenizer, longest)
-    return list(hidden_batches(valid, tokenizer, make_hiding(tokenizer, config.train.hidden, False), ROUNDS))
+    return list(hidden_batches(valid, tokenizer, make_masking(tokenizer, config.train.mask_rate, False), ROUNDS))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from strangers import KINDS as ARCHITECTURES
 from strangers import draw_folder
 
 import regard
-from regard.convert import bring_in
+from regard.convert import import_model
 
 WANTED = [(architecture, "any") for architecture in ARCHITECTURES] + [
     ("GPT2LMHeadModel", "vocabulary"), ("BertForMaskedLM", "vocabulary"), ("EncoderDecoderModel", "vocabulary"),
@@ -103,7 +103,7 @@ def ask(folder: Path, to: Path | None = None) -> None:
             opened.encode(["The dog sleeps.", "A cat."])
     if to is not None:
         shutil.rmtree(to, ignore_errors=True)  # of an earlier try
-        bring_in(str(folder), to)
+        import_model(str(folder), to)
 
 
 def craft(trial: Path, chance: random.Random) -> str:
@@ -166,10 +166,10 @@ def nested(trial: Path, chance: random.Random) -> str:
     path = trial / "config.json"
     content = json.loads(path.read_text())
     side, depth = chance.choice(("encoder", "decoder")), chance.choice((1, 100, 900))
-    inner: Any = chance.choice((dict(content), [], 5, "bert", {}))
+    ffn_width: Any = chance.choice((dict(content), [], 5, "bert", {}))
     for _ in range(depth):
-        inner = {**(content.get(side) or {}), side: inner}
-    content[side] = inner
+        ffn_width = {**(content.get(side) or {}), side: ffn_width}
+    content[side] = ffn_width
     path.write_text(json.dumps(content))
     return f"config.json: {side} nested {depth} deep"
 

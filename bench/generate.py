@@ -51,8 +51,12 @@ def make_model(data: Path, shape: str, folder: Path) -> Path:
     files = {side: data / f"train.lc.tok.{suffix}" for side, suffix in (("source", "en"), ("target", "de"))}
     settings: dict[str, Any] = {"stop": {"minutes": 10}}
     if shape == "base":  # it learns little, but that sentences end: loops would be what is measured
-        settings |= {"size": "base", "workers": 1, "model": {"dropout": 0.0},
-                     "train": {"held_out": 50, "tokens_per_batch": 1024, "warmup": 50, "rate": 0.0005}}  # fmt: skip
+        settings |= {
+            "size": "base",
+            "workers": 1,
+            "model": {"dropout": 0.0},
+            "train": {"held_out": 50, "tokens_per_batch": 1024, "warmup_steps": 50, "learning_rate": 0.0005},
+        }
     regard.train("translate", to=folder / "model", settings=settings, **files)
     return folder / "model"
 

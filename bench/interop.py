@@ -29,7 +29,7 @@ from splitters import SEQ2SEQ
 from strangers import draw_folder
 
 import regard
-from regard.convert import bring_in
+from regard.convert import import_model
 from regard.decoding.settings import Sampling, Search
 from regard.errors import RegardError
 
@@ -197,7 +197,7 @@ def compare_imported(folder: Path, place: Path, ours: Any) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            bring_in(str(folder), to)
+            import_model(str(folder), to)
             fast = regard.load(to)
         except RegardError as problem:
             return f"refused: import: {reason(str(problem))}"

@@ -24,7 +24,7 @@ from measure import arguments, machine
 
 import regard
 from regard.alignment.links import Agreement, Links, symmetrise
-from regard.look.inspection import Kind, Said, Seen
+from regard.look.inspection import Inspection, Kind, TokenScore
 
 DIRECTIONS = ("en-fr", "fr-en", "de-en", "en-de")
 TOKENS, LAYERS, HEADS = 512, 4, 4
@@ -140,8 +140,8 @@ def page(given: Any, folder: Path) -> dict[str, Any]:
         name: Kind(tokens, tokens, torch.rand(LAYERS, HEADS, TOKENS, TOKENS).pow(8).softmax(-1), words, words)
         for name in ("cross", "encoder", "decoder")
     }
-    said = [Said(place, token, 0.5, [(token, 0.5)] * 8) for place, token in enumerate(tokens)]
-    seen = Seen("translate", "a text", "its translation", kinds, said, aligning={"layer": 0, "heads": [0]})
+    said = [TokenScore(place, token, 0.5, [(token, 0.5)] * 8) for place, token in enumerate(tokens)]
+    seen = Inspection("translate", "a text", "its translation", kinds, said, aligning={"layer": 0, "heads": [0]})
     path = folder / "look.html"
     seen.save(path)
     paints, hovers, matrices = [], [], []

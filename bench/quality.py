@@ -29,15 +29,17 @@ MULTI30K, TATOEBA = "multi30k", "tatoeba"
 
 
 PAPER: Settings = {
-    "text": {"vocab_size": 10_000}, "model": {"dropout": 0.3}, "train": {"tokens_per_batch": 8192, "warmup": 2000},
-}  # fmt: skip
+    "text": {"vocab_size": 10_000},
+    "model": {"dropout": 0.3},
+    "train": {"tokens_per_batch": 8192, "warmup_steps": 2000},
+}
 
 
 def lowercased(*changes: Settings) -> dict[str, Any]:
     """The paper's text; what else is set is for the sake of the comparison."""
     settings: Settings = {
         "stop": {"minutes": 120}, "text": {"vocab_size": 6000}, "model": {"dropout": 0.2, "norm": "post"},
-        "train": {"tokens_per_batch": 4096, "parts": 2},
+        "train": {"tokens_per_batch": 4096, "grad_accumulation": 2},
     }  # fmt: skip
     for change in changes:
         settings = merge(settings, change)
@@ -54,14 +56,14 @@ def reined(rate: float, steps: int) -> Settings:
 PARTS: dict[str, dict[str, Any]] = {
     "ten minutes en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {"stop": {"minutes": 10}}},
     "lowercased en-de": lowercased(),
-    "lowercased en-de agreement": lowercased({"train": {"agreement": 5.0}}),
+    "lowercased en-de agreement": lowercased({"train": {"r_drop": 5.0}}),
     "lowercased en-de dropout-0.3": lowercased({"model": {"dropout": 0.3}}),
     "lowercased en-de pre-norm": lowercased({"model": {"norm": "pre"}}),
     "lowercased en-de pre-norm dropout-0.3": lowercased({"model": {"norm": "pre", "dropout": 0.3}}),
     # As in the paper: more words, more dropout, larger updates, and a rate that stays high for longer.
     "lowercased en-de paper": lowercased(PAPER),
     # Goes on from the first with a strong rein: what it has learned by heart costs it on new text.
-    "lowercased en-de further": lowercased({"model": {"dropout": 0.3}, "train": {"agreement": 5.0}})
+    "lowercased en-de further": lowercased({"model": {"dropout": 0.3}, "train": {"r_drop": 5.0}})
     | {"start": "lowercased en-de"},
     # Go on from the paper's manner: the rate comes down to nothing, and two passes have to agree on the way.
     "lowercased en-de paper further": lowercased(PAPER, reined(0.002, 3600)) | {"start": "lowercased en-de paper"},

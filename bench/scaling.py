@@ -68,7 +68,7 @@ def measure(text: Path, workers: int, to: Path) -> dict[str, Any]:
 
     settings = {
         "size": "tiny", "workers": workers, "threads": 1, "stop": {"steps": STEPS}, "text": {"vocab_size": 6000},
-        "train": {"tokens_per_batch": 4096, "parts": 2, "held_out": 100},
+        "train": {"tokens_per_batch": 4096, "grad_accumulation": 2, "held_out": 100},
     }  # fmt: skip
     steps: list[Progress] = []
     for event in regard.training("translate", to=to, settings=settings, source=text):

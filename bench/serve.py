@@ -75,8 +75,13 @@ def base(folder: Path) -> Path:
     for side in ("source", "target"):
         lines = [getattr(phrase, side) for phrase in regard.phrasebook("en", "fr", 20_000)]
         (folder / f"train.{'en' if side == 'source' else 'fr'}").write_text("\n".join(lines) + "\n")
-    settings = {"size": "base", "stop": {"minutes": 12}, "workers": 1, "model": {"norm": "pre", "dropout": 0.0},
-                "train": {"held_out": 50, "tokens_per_batch": 1024, "warmup": 40, "rate": 0.0007}}  # fmt: skip
+    settings = {
+        "size": "base",
+        "stop": {"minutes": 12},
+        "workers": 1,
+        "model": {"norm": "pre", "dropout": 0.0},
+        "train": {"held_out": 50, "tokens_per_batch": 1024, "warmup_steps": 40, "learning_rate": 0.0007},
+    }
     regard.train("translate", to=folder / "base", settings=settings, source=folder / "train.en",
                  target=folder / "train.fr")  # fmt: skip
     return folder / "base"

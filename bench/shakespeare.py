@@ -15,8 +15,16 @@ import regard
 from regard.model.size import count_parameters
 
 NANOGPT = {
-    "model": {"kind": "gpt2", "layers": 4, "width": 128, "heads": 4, "inner": 512, "max_positions": 64, "dropout": 0.0},
-    "train": {"tokens_per_batch": 12 * 64, "warmup": 100, "rate": 0.002, "valid_every": 100_000},
+    "model": {
+        "kind": "gpt2",
+        "layers": 4,
+        "width": 128,
+        "heads": 4,
+        "ffn_width": 512,
+        "max_positions": 64,
+        "dropout": 0.0,
+    },
+    "train": {"tokens_per_batch": 12 * 64, "warmup_steps": 100, "learning_rate": 0.002, "valid_every": 100_000},
     "text": {"tokenizer": "char"},
     "stop": {"steps": 2000},
 }

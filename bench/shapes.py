@@ -105,7 +105,7 @@ def transformer(size: str, folder: Path) -> dict[str, Any]:
     shape, vocabulary = TRANSFORMER[size], 37_000
     config = ModelConfig(
         vocab_size=vocabulary, width=shape["d_model"], heads=shape["heads"], layers=shape["layers"],
-        inner=shape["ffn_dim"], dropout=0.0,
+        ffn_width=shape["ffn_dim"], dropout=0.0,
     )  # fmt: skip
     ours = EncoderDecoder(config, vocabulary - 1).eval()
     told_there = marian.export_config(config, 0, vocabulary - 1)

@@ -31,7 +31,7 @@ def main() -> None:
                 page.wait_for_timeout(800)
                 page.screenshot(path=DOCS / f"{model['task']}.png", full_page=True)
             page.click(f"[data-model='training: {models[0]['id']}']")
-            page.wait_for_selector(".film canvas.matrix")
+            page.wait_for_selector(".snapshots canvas.matrix")
             page.screenshot(path=DOCS / "training.png", full_page=True)
             browser.close()
     finally:

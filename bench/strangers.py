@@ -71,7 +71,7 @@ def draw_config(rng: random.Random, architecture: str, rows: int, roles: dict[st
         config.decoder_start_token_id, config.pad_token_id = roles["bos"], roles["pad"]
         return config
     heads, layers = rng.choice([1, 2, 4]), rng.choice([1, 1, 2])
-    width, inner = heads * rng.choice([4, 6, 8, 8, 5]), rng.choice([12, 24, 17])
+    width, ffn_width = heads * rng.choice([4, 6, 8, 8, 5]), rng.choice([12, 24, 17])
     width = width if width >= 8 else 8
     act, places = rng.choice(ACTIVATIONS[:7]), rng.choice([24, 40, 64])
     ids = {f"{role}_token_id": number for role, number in roles.items() if role in ("bos", "eos", "pad")}
@@ -81,7 +81,7 @@ def draw_config(rng: random.Random, architecture: str, rows: int, roles: dict[st
             "n_layer": layers,
             "n_head": heads,
             "n_positions": places,
-            "n_inner": rng.choice([None, inner]),
+            "n_inner": rng.choice([None, ffn_width]),
             "activation_function": act,
             "tie_word_embeddings": rng.random() < 0.7,
         }
@@ -99,14 +99,14 @@ def draw_config(rng: random.Random, architecture: str, rows: int, roles: dict[st
             shape |= {
                 f"{side}_layers": layers if side == "encoder" else rng.choice([1, layers]),
                 f"{side}_attention_heads": heads,
-                f"{side}_ffn_dim": inner,
+                f"{side}_ffn_dim": ffn_width,
             }
     else:
         shape = {
             "hidden_size": width,
             "num_hidden_layers": layers,
             "num_attention_heads": heads,
-            "intermediate_size": inner,
+            "intermediate_size": ffn_width,
             "hidden_act": act,
             "max_position_embeddings": places,
             "tie_word_embeddings": rng.random() < 0.8,

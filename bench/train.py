@@ -24,19 +24,19 @@ from turns import Side, memory_mb, serve
 from regard.config import RunConfig, merge, resolve
 from regard.data.batch import PairBatch
 from regard.data.store import open_tensors
-from regard.device import settled
+from regard.device import deterministic
 from regard.families.translate.recipe import TRANSLATE
 from regard.model.positions import sinusoids
 from regard.text.tokenizer import Tokenizer
-from regard.training import workers as crew
-from regard.training.checkpoint import Standing
-from regard.training.forked import in_reserve
+from regard.training import workers
+from regard.training.checkpoint import TrainState
+from regard.training.forked import forked_workers
 from regard.training.prepare import begin
 from regard.training.record import TOKENS
 
 SETTINGS: dict[str, Any] = {
     "size": "tiny", "device": "cpu", "text": {"vocab_size": 10_000}, "model": {"dropout": 0.3},
-    "train": {"tokens_per_batch": 8192, "rate": 0.003},
+    "train": {"tokens_per_batch": 8192, "learning_rate": 0.003},
 }  # fmt: skip
 UPDATES = 4  # a turn
 
@@ -136,22 +136,22 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
     torch.set_num_threads(threads)
     record = json.loads((run / "run.json").read_text())
     tokenizer = Tokenizer.load(run / "tokenizer.json")
-    shared = {"workers": processes, "threads": threads, "train": {"parts": processes * parts}}
+    shared = {"workers": processes, "threads": threads, "train": {"grad_accumulation": processes * parts}}
     config = resolve(merge(record["config"], shared))
     if what == "regard":
-        crew.load_all()
-        with in_reserve(processes - 1, crew.work) as reserve, settled(threads):
-            team = crew.Team(run, TRANSLATE, config, tokenizer, Standing(), reserve=reserve)
+        workers.load_all()
+        with forked_workers(processes - 1, workers.work) as reserve, deterministic(threads):
+            group = workers.WorkerGroup(run, TRANSLATE, config, tokenizer, TrainState(), reserve=reserve)
             from regard.training.distributed import Word
 
             def update() -> int:
-                team.world.tell(Word.STEP)
-                return team.trainer.make_step().tokens
+                group.world.tell(Word.STEP)
+                return group.trainer.make_step().tokens
 
             serve_updates(
-                update, [os.getpid(), *(p.pid for p in team._crew._processes)] if team._crew else [os.getpid()]
+                update, [os.getpid(), *(p.pid for p in group._workers._processes)] if group._crew else [os.getpid()]
             )
-            team.part()
+            group.part()
         return
     if int(count) > 1:
         dist.init_process_group(
@@ -179,7 +179,7 @@ class PlainLoop:
         self, peer: nn.Module, run: Path, config: RunConfig, tokenizer: Tokenizer, rank: int, count: int
     ) -> None:
         self.pad_id, self.rank, self.count = tokenizer.pad_id, rank, count
-        self.parts = config.train.parts or 1
+        self.parts = config.train.grad_accumulation or 1
         self.feed = TRANSLATE.feed(open_tensors(run / TOKENS)[0], tokenizer, config)
         self.peer = nn.parallel.DistributedDataParallel(peer) if count > 1 else peer
         self.optimizer = torch.optim.AdamW(peer.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.0)
@@ -213,7 +213,7 @@ class Marian(nn.Module):
         m = config.model
         self.model = MarianMTModel(MarianConfig(
             vocab_size=m.vocab_size, d_model=m.width, encoder_layers=m.layers, decoder_layers=m.layers,
-            encoder_ffn_dim=m.inner, decoder_ffn_dim=m.inner, encoder_attention_heads=m.heads,
+            encoder_ffn_dim=m.ffn_width, decoder_ffn_dim=m.ffn_width, encoder_attention_heads=m.heads,
             decoder_attention_heads=m.heads, dropout=m.dropout, activation_function="relu", pad_token_id=pad_id,
             decoder_start_token_id=pad_id, eos_token_id=0, scale_embedding=True, max_position_embeddings=512,
         ))  # fmt: skip
@@ -232,7 +232,7 @@ class Plain(nn.Module):
         m = config.model
         self.table = nn.Embedding(m.vocab_size, m.width, padding_idx=pad_id)
         nn.init.normal_(self.table.weight, std=m.width**-0.5)
-        self.net = nn.Transformer(m.width, m.heads, m.layers, m.layers, m.inner, m.dropout, batch_first=True)
+        self.net = nn.Transformer(m.width, m.heads, m.layers, m.layers, m.ffn_width, m.dropout, batch_first=True)
         self.register_buffer("waves", sinusoids(torch.arange(512), m.width))
         self.drop = nn.Dropout(m.dropout)
 

@@ -26,8 +26,8 @@ from regard.text.vocabulary import learn_wordpieces
 
 VOCABULARY = 30_522  # BERT's
 SHAPES = {
-    "base": {"width": 768, "heads": 12, "layers": 12, "inner": 3072},
-    "large": {"width": 1024, "heads": 16, "layers": 24, "inner": 4096},
+    "base": {"width": 768, "heads": 12, "layers": 12, "ffn_width": 3072},
+    "large": {"width": 1024, "heads": 16, "layers": 24, "ffn_width": 4096},
 }
 BERT = {"norm": "post", "activation": "gelu", "positions": "learned", "max_positions": 512, "epsilon": 1e-12}
 SHORT = {"shape": "base", "layers": 2}

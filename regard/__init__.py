@@ -6,7 +6,8 @@ Importing this imports nothing heavy; each name brings its room along when it is
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from regard.load import load  # these at once, else their modules would take their names when first imported
+import regard.training  # noqa: F401  first, else the room would take the place of the function when it is imported
+from regard.load import load  # likewise these, which have the names of their modules
 from regard.train import train, training
 
 __version__ = "0.1.0"

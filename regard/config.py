@@ -50,9 +50,9 @@ class ModelConfig(_Settings):
     decoder_layers: int | None = Field(None, ge=1, le=2**16)  # of the decoder, if it has another number of them
     width: int = Field(128, ge=4, le=2**20)  # D: size of a token's vector
     heads: int = Field(4, ge=1)  # H: attention heads per layer; must divide width
-    key_heads: int | None = Field(None, ge=1)  # heads of keys and values, if several of H share one; must divide heads
+    kv_heads: int | None = Field(None, ge=1)  # heads of keys and values, if several of H share one; must divide heads
     value_width: int | None = Field(None, ge=1, le=2**20)  # of a head's values (the paper's d_v); None: width / heads
-    inner: int = Field(256, ge=1, le=2**24)  # width of the feed-forward's middle
+    ffn_width: int = Field(256, ge=1, le=2**24)  # width of the feed-forward's middle
     norm: Literal["post", "pre"] = "post"  # where the norm stands: after the residual (the paper), or before
     norm_kind: Literal["layer", "rms"] = "layer"
     epsilon: float = Field(1e-5, gt=0)  # what a norm adds before it divides
@@ -61,9 +61,9 @@ class ModelConfig(_Settings):
     has_bias: bool = True
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
     rotary_base: float = Field(10_000.0, gt=1)  # of rotary positions: how slowly the slowest turns
-    segments: int = Field(2, ge=0, le=2**16)  # of an encoder of texts: kinds of texts it can tell apart
+    token_types: int = Field(2, ge=0, le=2**16)  # of an encoder of texts: kinds of texts it can tell apart
     has_output_bias: bool = False  # of a translator: whether some tokens are likelier whatever was read
-    is_tied: bool = True  # whether tokens are read and said with one table
+    tie_embeddings: bool = True  # whether tokens are read and said with one table
     max_positions: int = Field(1024, ge=8, le=2**20)  # of a table of positions; of a writer, how far back it sees
     dropout: float = Field(0.1, ge=0, lt=1)
     hops: int = Field(3, ge=1, le=1000)  # of an answerer: how often the question reads the story
@@ -83,8 +83,8 @@ class ModelConfig(_Settings):
         if self.width % self.heads:
             better = self.width + self.heads - self.width % self.heads
             raise ValueError(f"width={self.width} cannot be shared equally by heads={self.heads}; try width={better}")
-        if self.heads % (self.key_heads or 1):
-            raise ValueError(f"heads={self.heads} cannot be shared equally by key_heads={self.key_heads}")
+        if self.heads % (self.kv_heads or 1):
+            raise ValueError(f"heads={self.heads} cannot be shared equally by kv_heads={self.kv_heads}")
         paired = {"sinusoidal": self.width, "rotary": self.width // self.heads}.get(self.positions, 0)
         if paired % 2:
             raise ValueError(f"width={self.width} and heads={self.heads} give an odd width; positions come in pairs, "
@@ -96,35 +96,37 @@ class TrainConfig(_Settings):
     """How weights are made better. Schedules depend on the step alone."""
 
     tokens_per_batch: int = Field(2048, ge=16)  # of one update; source and target together, padding included
-    parts: int | None = Field(None, ge=1)  # of a batch, computed one by one and shared out among workers; None: few
-    rate: float | None = Field(None, gt=0)  # the peak of the schedule; None: by the model's width
-    warmup: int = Field(400, ge=1)  # updates until the peak
+    grad_accumulation: int | None = Field(
+        None, ge=1
+    )  # of a batch, computed one by one and shared out among workers; None: few
+    learning_rate: float | None = Field(None, gt=0)  # the peak of the schedule; None: by the model's width
+    warmup_steps: int = Field(400, ge=1)  # updates until the peak
     schedule: Literal["inverse-sqrt", "constant", "linear"] = "inverse-sqrt"  # after the warm-up
-    horizon: int | None = Field(None, ge=1)  # updates after which a linear schedule has come down to nothing
-    smoothing: float = Field(0.1, ge=0, lt=1)  # label smoothing
-    agreement: float = Field(0.0, ge=0)  # of a translator: how much two passes with other dropout must agree (R-Drop)
+    decay_steps: int | None = Field(None, ge=1)  # updates after which a linear schedule has come down to nothing
+    label_smoothing: float = Field(0.1, ge=0, lt=1)  # label smoothing
+    r_drop: float = Field(0.0, ge=0)  # of a translator: how much two passes with other dropout must agree (R-Drop)
     attention_rate: float = Field(1.0, gt=0)  # share of the rate at which queries and keys learn
-    clip: float = Field(1.0, gt=0)  # largest norm of a gradient
+    max_grad_norm: float = Field(1.0, gt=0)  # largest norm of a gradient
     weight_decay: float = Field(0.0, ge=0)
-    average: int = Field(5, ge=1)  # checkpoints that are averaged into the model
+    average_checkpoints: int = Field(5, ge=1)  # checkpoints that are averaged into the model
     valid_every: int | None = Field(None, ge=1)  # updates between validations; None: rarer as the run gets longer
     held_out: int | None = Field(None, ge=1)  # examples split off for validation when none are given
-    hidden: float = Field(0.15, gt=0, lt=1)  # of a filler: share of the tokens that are hidden
+    mask_rate: float = Field(0.15, gt=0, lt=1)  # of a filler: share of the tokens that are hidden
     whole_words: bool = False  # of a filler: hide all pieces of a word together
-    empty: float = Field(0.1, ge=0, lt=1)  # of an answerer: empty sentences put in at random, per sentence
+    time_noise: float = Field(0.1, ge=0, lt=1)  # of an answerer: empty sentences put in at random, per sentence
     linear_start: int = Field(0, ge=0)  # of an answerer: epochs in which its attention goes without softmax
     questions_per_batch: int = Field(32, ge=1)  # of an answerer
 
     def share(self, amount: int) -> int:
         """What of this amount falls on one part of a batch; one at least."""
-        return max(1, -(-amount // (self.parts or 1)))
+        return max(1, -(-amount // (self.grad_accumulation or 1)))
 
     @model_validator(mode="after")
-    def _linear_has_a_horizon(self) -> Self:
-        if self.schedule == "linear" and (self.horizon or 0) <= self.warmup:
+    def _linear_has_an_end(self) -> Self:
+        if self.schedule == "linear" and (self.decay_steps or 0) <= self.warmup_steps:
             raise ValueError(
-                f"train.schedule=linear comes down to nothing at train.horizon, which is {self.horizon}; "
-                f"set it to the number of updates of the run, more than train.warmup={self.warmup}"
+                f"train.schedule=linear comes down to nothing at train.decay_steps, which is {self.decay_steps}; "
+                f"set it to the number of updates of the run, more than train.warmup_steps={self.warmup_steps}"
             )
         return self
 
@@ -163,10 +165,10 @@ class RunConfig(_Settings):
 
     @model_validator(mode="after")
     def _passes_that_agree_differ(self) -> Self:
-        if self.train.agreement and not self.model.dropout:
+        if self.train.r_drop and not self.model.dropout:
             raise ValueError(
-                f"train.agreement={self.train.agreement} makes two passes agree that dropout makes differ, but "
-                f"model.dropout is 0; set it to 0.2, or train.agreement to 0"
+                f"train.r_drop={self.train.r_drop} makes two passes agree that dropout makes differ, but "
+                f"model.dropout is 0; set it to 0.2, or train.r_drop to 0"
             )
         return self
 
@@ -207,7 +209,7 @@ def parse_assignment(text: str) -> Settings:
     path, equals, value = text.partition("=")
     keys = path.strip().split(".")
     if not equals or not all(keys):
-        raise ConfigError(f"--set {text!r} has no value; write section.key=value, as in train.rate=0.003")
+        raise ConfigError(f"--set {text!r} has no value; write section.key=value, as in train.learning_rate=0.003")
     try:
         parsed: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -255,14 +257,15 @@ def nearest(word: str, known: list[str]) -> str:
 
 
 def suggest(name: str) -> str:
-    """The setting that was probably meant by a name, as train.rate by rate or train.rat; or those of its section."""
+    """The setting that was probably meant by a name, as model.dropout by droput; or those of its section."""
     section, _, last = name.rpartition(".")
     known = [*RunConfig.model_fields, *_every_setting()]
 
     def likeness(one: str) -> float:
         there, _, other = one.rpartition(".")
         like = [difflib.SequenceMatcher(None, *pair).ratio() for pair in ((last, other), (section, there))]
-        return like[0] + (0.2 * like[1] if section else 0.0)
+        is_part = bool(difflib.get_close_matches(last, other.split("_"), n=1, cutoff=0.8))  # rate of learning_rate
+        return max(like[0], 0.75 * is_part) + (0.2 * like[1] if section else 0.0)
 
     best = max(known, key=likeness)
     if likeness(best) >= 0.7:

@@ -12,7 +12,7 @@ from regard import __version__
 from regard.compare import compare_engines, compare_with_transformers
 from regard.config import resolve
 from regard.engines.cache import WEIGHTS as FAST_WEIGHTS
-from regard.engines.cache import Copy
+from regard.engines.cache import CTranslate2Cache
 from regard.errors import ConfigError, FolderError
 from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
 from regard.formats.tokenizers import CONFIG as TOKENIZING
@@ -26,7 +26,7 @@ FROM_HUB = ("*.json", "*.txt", "*.spm", "*.safetensors", "*/config.json")  # not
 CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM"}
 
 
-def bring_in(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
+def import_model(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
     """Makes a folder of ours from one of Hugging Face's, or from a model of its hub; what regard.json then tells.
 
     part: encoder, generation-encoder or decoder, to take a plain BERT over as one.
@@ -93,7 +93,7 @@ def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any
     return folder.config | {"architectures": ["BertModel"]}, weights_file(bert.export_weights(weights))
 
 
-def give_out(model: Path, kind: str, to: Path) -> str:
+def export_model(model: Path, kind: str, to: Path) -> str:
     """Writes a model for another program, and runs it there on a few samples; how far the two are apart, in words."""
     refuse_existing(to, "export")
     folder = ModelFolder(model)
@@ -125,7 +125,7 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
     from regard.load import load
 
     opened = load(folder.folder, engine="ctranslate2")
-    copy = Copy(folder)
+    copy = CTranslate2Cache(folder)
     assert copy.is_known(), "it was just opened"
     to.mkdir()
     for path in copy.files():

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 
 from regard.errors import ConfigError
-from regard.machine import keep_memory, main_memory
+from regard.machine import main_memory, tune_malloc
 
 
 def choose_device(name: str) -> torch.device:
@@ -40,9 +40,9 @@ def memory_of(device: torch.device) -> int:
 
 
 @contextmanager
-def settled(threads: int) -> Iterator[None]:
+def deterministic(threads: int) -> Iterator[None]:
     """While inside, results are repeatable: this many threads, and only operations that add up in a fixed order."""
-    keep_memory()
+    tune_malloc()
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what CUDA asks for before it promises an order
     threads_before, strict_before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     torch.set_num_threads(threads)

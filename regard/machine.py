@@ -46,7 +46,7 @@ def held_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def keep_memory() -> None:
+def tune_malloc() -> None:
     """From now on, memory that a tensor gives back is kept for the next one: asking the system for fresh pages takes a
     twentieth of a training step. Where there is no glibc, nothing happens.
     """
@@ -57,13 +57,13 @@ def keep_memory() -> None:
                 library.mallopt(parameter, 2**30)
 
 
-def give_back_memory() -> None:
+def malloc_trim() -> None:
     """Memory that was used and is free again goes back to the system. Where there is no glibc, nothing happens."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def step_back(steps: int) -> None:
+def lower_priority(steps: int) -> None:
     """From now on this thread, and those it begins, leave the cores to others that want them, where the system can."""
     if sys.platform == "linux":  # elsewhere a priority is of the whole process
         with suppress(OSError):

@@ -20,15 +20,15 @@ from regard.model.transformer import EncoderDecoder
 from regard.text.stories import write_stories
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
-from regard.training import claims
+from regard.training import claims, plan
 
 # A slow machine is no failure, and a gate must give the same answer twice.
 hypothesis.settings.register_profile("here", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("here")
 
 SHORT = {  # a run of seconds
-    "model": {"layers": 2, "width": 32, "heads": 4, "inner": 64, "dropout": 0.1},
-    "train": {"tokens_per_batch": 512, "valid_every": 20, "warmup": 20, "rate": 0.005},
+    "model": {"layers": 2, "width": 32, "heads": 4, "ffn_width": 64, "dropout": 0.1},
+    "train": {"tokens_per_batch": 512, "valid_every": 20, "warmup_steps": 20, "learning_rate": 0.005},
     "text": {"vocab_size": 400},
     "threads": 1,
 }
@@ -76,7 +76,7 @@ def _quick_work():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.engines.ctranslate2.TRIAL_ROWS", 4)
-        patch.setattr("regard.training.plan.TRY_SECONDS", 0.0)
+        patch.setattr(plan, "TRY_SECONDS", 0.0)
         patch.setattr(claims, "_ask", ask_here)
         yield
 
@@ -199,7 +199,7 @@ def encoder_folder(tmp_path_factory) -> Path:
 def network(request) -> EncoderDecoder:
     """A small network with random weights, vocabulary 50, padding 49."""
     torch.manual_seed(3)
-    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, norm=request.param, dropout=0.0)
+    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, ffn_width=48, norm=request.param, dropout=0.0)
     return EncoderDecoder(config, pad_id=49).eval()
 
 

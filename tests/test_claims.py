@@ -55,7 +55,7 @@ def test_a_model_that_differs_there_claims_nothing_and_opens_here(task, wrong, t
         return contents | {"config.json": json.dumps(json.loads(contents["config.json"]) | wrong)}
 
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(f"regard.families.{task}.{task.upper()}", dataclasses.replace(family, pack=pack))
+    monkeypatch.setattr(f"regard.families.{task}.recipe.{task.upper()}", dataclasses.replace(family, pack=pack))
     to = tmp_path / "model"
     finished = regard.train(task, to=to, settings=family_settings(task, 20), **family_files[task])
     about = read(to, "regard.json")
@@ -80,8 +80,8 @@ def test_one_comparison_serves_all_sizes_but_no_other_setting(filler_folder, wri
 
     assert claims.recall_claim(other(width=64, layers=3), tokenizer) == known
     odd = {"width": told.model.heads * 3}  # of each head
-    for settings in ({"activation": "relu"}, {"is_tied": False}, {"norm": "pre"}, {"epsilon": 1e-6}, {"key_heads": 2},
-                     {"key_heads": 1}, {"value_width": 5}, odd):  # fmt: skip
+    for settings in ({"activation": "relu"}, {"tie_embeddings": False}, {"norm": "pre"}, {"epsilon": 1e-6},
+                     {"kv_heads": 2}, {"kv_heads": 1}, {"value_width": 5}, odd):  # fmt: skip
         assert claims.recall_claim(other(**settings), tokenizer) is None, settings
     assert claims.recall_claim(told, regard.load(writer_folder).tokenizer) is None
 

@@ -13,19 +13,19 @@ from regard.errors import ConfigError
     ("settings", "message"),
     [
         ({"trian": {}}, r"no setting trian; did you mean"),
-        ({"train": {"rat": 1}}, r"no setting train\.rat; did you mean train\.rate\?"),
+        ({"train": {"rat": 1}}, r"no setting train\.rat; did you mean train\.learning_rate\?"),
         ({"model": {"widht": 1}}, r"did you mean model\.width\?"),
         ({"model": {"zzz": 1}}, r"known here: .*model\.width"),
         ({"zzz": 1}, "known here: .*train"),
-        ({"rate": 0.1}, r"there is no setting rate; did you mean train\.rate\?"),
+        ({"rate": 0.1}, r"there is no setting rate; did you mean train\.learning_rate\?"),
         ({"minutes": 1}, r"did you mean stop\.minutes\?"),
-        ({"trian": {"rate": 0.1}}, r"no setting trian; did you mean train\.rate\?"),
+        ({"trian": {"rate": 0.1}}, r"no setting trian; did you mean train\.learning_rate\?"),
         ({"train": 5}, r"train=5: train is a section; name a setting of it, as in train\."),
         ({"workers": "lots"}, "workers='lots' is not a whole number of at least 1, or auto"),
         ({"model": {"width": 30, "heads": 4}}, "width=30 cannot be shared equally by heads=4; try width=32"),
         ({"model": {"width": 7, "heads": 1}}, "must be even"),
-        ({"train": {"rate": -1}}, r"train\.rate=-1"),
-        ({"train": {"rate": "fast"}}, r"train\.rate='fast'"),
+        ({"train": {"learning_rate": -1}}, r"train\.learning_rate=-1"),
+        ({"train": {"learning_rate": "fast"}}, r"train\.learning_rate='fast'"),
         ({"model": {"norm": "middle"}}, "model.norm='middle' is not one of post, pre"),
         ({"text": {"vocab_size": 100}}, r"text\.vocab_size=100"),
     ],
@@ -36,15 +36,15 @@ def test_what_cannot_be_is_told(settings, message):
 
 
 def test_a_linear_schedule_needs_its_end():
-    with pytest.raises(ConfigError, match=r"train\.horizon, which is None"):
+    with pytest.raises(ConfigError, match=r"train\.decay_steps, which is None"):
         resolve({"train": {"schedule": "linear"}})
 
 
 def test_words_on_the_command_line_become_values():
-    assert parse_assignment("train.rate=0.003") == {"train": {"rate": 0.003}}
+    assert parse_assignment("train.learning_rate=0.003") == {"train": {"learning_rate": 0.003}}
     assert parse_assignment("model.norm=pre") == {"model": {"norm": "pre"}}
     assert parse_assignment("seed=3") == {"seed": 3}
-    for wrong in ("train.rate", "=3", "train..rate=1"):
+    for wrong in ("train.learning_rate", "=3", "train..rate=1"):
         with pytest.raises(ConfigError, match=r"write section\.key=value"):
             parse_assignment(wrong)
 
@@ -58,10 +58,10 @@ def test_toml_that_is_none_is_told(tmp_path):
 
 
 def test_a_config_comes_back_from_json_and_differences_are_named():
-    config = resolve({"size": "small", "train": {"rate": 0.01}})
+    config = resolve({"size": "small", "train": {"learning_rate": 0.01}})
     assert RunConfig.model_validate_json(config.model_dump_json()) == config
-    other = resolve(merge(config.model_dump(), {"train": {"rate": 0.02}, "seed": 5}))
-    assert differences(config, other) == ["seed: 1 -> 5", "train.rate: 0.01 -> 0.02"]
+    other = resolve(merge(config.model_dump(), {"train": {"learning_rate": 0.02}, "seed": 5}))
+    assert differences(config, other) == ["seed: 1 -> 5", "train.learning_rate: 0.01 -> 0.02"]
 
 
 WRONG = ["lots", "", [], {}, {"a": 1}, True, -1, 0.5, 10**30, float("nan"), float("inf"), b"x", object()]

@@ -14,7 +14,7 @@ import regard
 from regard.families import find_recipe
 from regard.files import hash_file
 from regard.training.loop import Progress
-from regard.training.recipe import no_probes
+from regard.training.recipe import no_snapshots
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
 
@@ -42,7 +42,7 @@ def test_a_run_that_was_stopped_goes_on_bit_for_bit(task, family_files, tmp_path
 
 @pytest.mark.parametrize("kind", ["memory", "transformer"])
 def test_every_kind_of_answerer_goes_on_bit_for_bit(kind, family_files, tmp_path):
-    model = {"kind": kind} | ({"restarts": 2} if kind == "memory" else {"width": 16, "inner": 32})
+    model = {"kind": kind} | ({"restarts": 2} if kind == "memory" else {"width": 16, "ffn_width": 32})
     settings = {"model": model, "train": {"valid_every": 10}, "threads": 1}
     for steps in (7, 24):
         regard.train(
@@ -95,7 +95,12 @@ def test_nothing_is_unpickled(task, family_files, tmp_path, monkeypatch):
 
 
 def test_sizes_and_kinds_are_settings_that_single_settings_stand_above(family_files, tmp_path):
-    settings = {"size": "small", "model": {"heads": 8, "layers": 1, "inner": 64}, "stop": {"steps": 1}, "threads": 1}
+    settings = {
+        "size": "small",
+        "model": {"heads": 8, "layers": 1, "ffn_width": 64},
+        "stop": {"steps": 1},
+        "threads": 1,
+    }
     settings |= {"text": {"vocab_size": 300}}
     regard.train("fill", to=tmp_path / "m", settings=settings, **family_files["fill"])
     model = regard.load(tmp_path / "m").model.config
@@ -109,7 +114,7 @@ def test_what_a_training_looks_at_is_written_down_once_and_changes_nothing(task,
     settings = family_settings(task, 13, valid_every=4)
     for steps in (6, 13):  # in two sittings
         regard.train(task, to=tmp_path / "m", settings=settings | {"stop": {"steps": steps}}, **family_files[task])
-    frames = [json.loads(line) for line in (tmp_path / "m" / "run" / "film.jsonl").read_text().splitlines()]
+    frames = [json.loads(line) for line in (tmp_path / "m" / "run" / "snapshots.jsonl").read_text().splitlines()]
     assert [frame["step"] for frame in frames] == [4, 8, 12]
     for frame in frames:
         assert frame["probes"]
@@ -119,7 +124,7 @@ def test_what_a_training_looks_at_is_written_down_once_and_changes_nothing(task,
             assert maps.min() >= 0 and maps.sum(-1).max() < 1.03
     assert frames[0]["probes"] != frames[-1]["probes"]
     family = find_recipe(task)
-    monkeypatch.setattr(f"regard.families.{task}.{task.upper()}", replace(family, probe=no_probes))
+    monkeypatch.setattr(f"regard.families.{task}.recipe.{task.upper()}", replace(family, probe=no_snapshots))
     regard.train(task, to=tmp_path / "blind", settings=settings, **family_files[task])
     assert (tmp_path / "m" / "model.safetensors").read_bytes() == (
         tmp_path / "blind" / "model.safetensors"
@@ -129,14 +134,14 @@ def test_what_a_training_looks_at_is_written_down_once_and_changes_nothing(task,
 ODD = [
     ("translate", {"is_gated": True}),
     ("translate", {"norm_kind": "rms", "has_bias": False}),
-    ("translate", {"key_heads": 2}),
+    ("translate", {"kv_heads": 2}),
     ("translate", {"positions": "rotary"}),
     ("translate", {"epsilon": 1e-3}),
     ("write", {"norm": "post"}),
     ("write", {"has_bias": True}),
     ("fill", {"norm": "pre"}),
     ("fill", {"positions": "rotary", "is_gated": True}),
-    ("fill", {"segments": 0}),
+    ("fill", {"token_types": 0}),
     ("fill", {"value_width": 12}),
 ]
 

@@ -16,7 +16,7 @@ import faults
 from families import import_all, small_families
 
 SETTINGS = {"stop": {"steps": 12}, "threads": 1, "workers": 1,
-            "model": {"layers": 1, "width": 32, "inner": 64, "heads": 4},
+            "model": {"layers": 1, "width": 32, "ffn_width": 64, "heads": 4},
             "text": {"vocab_size": 300}, "train": {"tokens_per_batch": 512, "valid_every": 4}}  # fmt: skip
 
 

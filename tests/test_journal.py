@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.training.log import FILM, METRICS, Journal, read_after, read_entries
+from regard.training.log import METRICS, SNAPSHOTS, MetricsLog, read_after, read_entries
 
 
 @given(st.lists(st.integers(0, 9), max_size=12).map(sorted), st.integers(-1, 9), st.integers(0, 30))
@@ -18,7 +18,7 @@ def test_later_steps_are_read_whole_whatever_is_cut_short(steps, after, cut):
         path = Path(place) / METRICS
         path.write_text("".join(f"{line}\n" for line in lines) + '{"step": 9, "loss": 0.5, "rate": 1}'[:cut])
         assert read_after(path, after, 99) == [entry for entry in entries if entry["step"] > after]
-        Journal(Path(place)).go_on_from(after)
+        MetricsLog(Path(place)).go_on_from(after)
         assert [entry for _, entry in read_entries(path)] == [entry for entry in entries if entry["step"] <= after]
         assert path.read_text().count("\n") == sum(step <= after for step in steps)
 
@@ -28,7 +28,7 @@ def test_later_steps_are_read_whole_whatever_is_cut_short(steps, after, cut):
 def test_the_newest_entries_are_read_from_the_end_up_to_a_limit(lengths, most, most_bytes):
     entries = [{"step": step, "text": "x" * length} for step, length in enumerate(lengths)]
     with tempfile.TemporaryDirectory() as place:
-        path = Path(place) / FILM
+        path = Path(place) / SNAPSHOTS
         path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
         found = read_after(path, -1, most, most_bytes)
         assert found == entries[len(entries) - len(found) :] and len(found) <= most

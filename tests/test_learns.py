@@ -16,8 +16,8 @@ def test_a_translator_learns_to_reverse_what_it_never_saw(tmp_path):
     (tmp_path / "a.src").write_text("".join(line + "\n" for line, _ in kept))
     (tmp_path / "a.tgt").write_text("".join(line + "\n" for _, line in kept))
     settings = {
-        "model": {"layers": 1, "width": 64, "heads": 4, "inner": 128, "dropout": 0.0},
-        "train": {"tokens_per_batch": 1024, "warmup": 60, "rate": 0.006, "valid_every": 100_000},
+        "model": {"layers": 1, "width": 64, "heads": 4, "ffn_width": 128, "dropout": 0.0},
+        "train": {"tokens_per_batch": 1024, "warmup_steps": 60, "learning_rate": 0.006, "valid_every": 100_000},
         "stop": {"steps": 450},
         "text": {"vocab_size": 300},
         "threads": 1,
@@ -43,8 +43,14 @@ def test_a_filler_learns_what_stands_between_its_neighbours(tmp_path):
     lines = [" ".join(numbers[start : start + choose.randint(4, 6)]) for start in starts]
     (tmp_path / "count.txt").write_text("".join(line + "\n" for line in lines))
     settings = {
-        "model": {"layers": 2, "width": 32, "heads": 4, "inner": 64, "dropout": 0.0, "max_positions": 16},
-        "train": {"tokens_per_batch": 512, "warmup": 50, "rate": 0.008, "valid_every": 100_000, "held_out": 2},
+        "model": {"layers": 2, "width": 32, "heads": 4, "ffn_width": 64, "dropout": 0.0, "max_positions": 16},
+        "train": {
+            "tokens_per_batch": 512,
+            "warmup_steps": 50,
+            "learning_rate": 0.008,
+            "valid_every": 100_000,
+            "held_out": 2,
+        },
         "stop": {"steps": 300},
         "text": {"vocab_size": 300},
         "threads": 1,

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import regard
 from regard.cli.commands import app
-from regard.convert import bring_in
+from regard.convert import import_model
 from regard.files import hash_file
 from regard.model.size import count_parameters
 from regard.training.lineage import name_bases
@@ -64,7 +64,7 @@ def test_an_imported_model_names_its_whole_source_and_so_does_what_is_tuned_from
     source = tmp_path / "somebody" / "bert-of-theirs"
     shutil.copytree(filler_folder, source, ignore=shutil.ignore_patterns("run", "regard.json"))
     (source / "README.md").write_text("---\ntags: [x]\nlicense: apache-2.0\n---\n# Theirs\n")
-    bring_in(str(source), tmp_path / "ours")
+    import_model(str(source), tmp_path / "ours")
     card = (tmp_path / "ours" / "README.md").read_text()
     assert str(source) in card and "licence apache-2.0" in card and str(source) in info(tmp_path / "ours")
     about = fine_tune("fill", tmp_path / "ours", tmp_path / "tuned", family_files["fill"])

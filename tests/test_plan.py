@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import regard
 from regard.config import merge, resolve
 from regard.data.store import open_tensors, write_tensors
-from regard.training.checkpoint import StateStore
+from regard.training.checkpoint import CheckpointStore
 from regard.training.loop import Progress, Scored
 from regard.training.plan import AT_ONCE, Plan, is_due, last_step, lay_out, validations
 from regard.training.session import Finished
@@ -29,7 +29,7 @@ def test_the_plan_is_measured_once_kept_and_used_again(tmp_path, pairs):
     kept = json.loads((tmp_path / "m" / "run" / "run.json").read_text())
     assert isinstance(first, Plan) and first.measured == kept["measured"]
     assert first.measured["tokens_per_second"] > 0 and first.measured["memory"] > 50e6
-    steps = first.batches_per_epoch / first.config.train.parts
+    steps = first.batches_per_epoch / first.config.train.grad_accumulation
     assert first.seconds_per_epoch == pytest.approx(steps * first.measured["seconds_per_step"])
     assert first.left == pytest.approx(4 * first.measured["seconds_per_step"])
     assert run(tmp_path / "m", pairs, 6)[0].measured == first.measured
@@ -39,7 +39,7 @@ def test_measuring_leaves_nothing_behind(tmp_path, pairs):
     """A run that was measured equals one that goes on from its plan: the same weights to the last bit."""
     run(tmp_path / "a", pairs, 6)
     run(tmp_path / "b", pairs, 6)
-    one, other = (StateStore(tmp_path / name / "run" / "state").get("weights", 6) for name in "ab")
+    one, other = (CheckpointStore(tmp_path / name / "run" / "state").get("weights", 6) for name in "ab")
     assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
 
 
@@ -53,10 +53,12 @@ def test_time_left_falls_to_the_price_of_the_last_score(tmp_path, pairs):
 
 
 def test_who_trains_until_it_gets_no_better_is_told_no_end():
-    config = resolve({"train": {"parts": 2}})
+    config = resolve({"train": {"grad_accumulation": 2}})
     assert last_step(config, 100) is None
-    assert last_step(resolve({"stop": {"epochs": 3}, "train": {"parts": 2}}), 101) == 152  # an update is two batches
-    assert last_step(resolve({"stop": {"epochs": 3, "steps": 9}, "train": {"parts": 2}}), 101) == 9
+    assert (
+        last_step(resolve({"stop": {"epochs": 3}, "train": {"grad_accumulation": 2}}), 101) == 152
+    )  # an update is two batches
+    assert last_step(resolve({"stop": {"epochs": 3, "steps": 9}, "train": {"grad_accumulation": 2}}), 101) == 9
 
 
 def test_scores_to_come_are_counted_as_they_will_come():
@@ -103,5 +105,5 @@ def _own_memory() -> int:
 @given(st.integers(16, 40_000), st.integers(1, 16), st.integers(1, 4))
 def test_parts_are_shared_out_equally_and_are_no_larger_than_does_well(tokens, workers, threads):
     train = lay_out(resolve({"device": "cpu", "train": {"tokens_per_batch": tokens}}), workers, threads).train
-    assert train.parts % workers == 0 and train.share(tokens) <= AT_ONCE * threads
-    assert train.parts == workers or -(-tokens // (train.parts - workers)) > AT_ONCE * threads
+    assert train.grad_accumulation % workers == 0 and train.share(tokens) <= AT_ONCE * threads
+    assert train.grad_accumulation == workers or -(-tokens // (train.grad_accumulation - workers)) > AT_ONCE * threads

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from regard.training import forked as reserve
-from regard.training.forked import in_reserve
+from regard.training.forked import forked_workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
 
@@ -30,7 +30,7 @@ def work(words: list[str]) -> None:
 
 
 def test_one_that_is_told_to_works_and_what_it_says_is_in_its_log(tmp_path, may_fork):
-    with in_reserve(2, work) as kept:
+    with forked_workers(2, work) as kept:
         one, other = kept.pop(), kept.pop()
         one.start(["a", "b"], tmp_path / "one.log")
         other.start(["fail"], tmp_path / "other.log")
@@ -40,7 +40,7 @@ def test_one_that_is_told_to_works_and_what_it_says_is_in_its_log(tmp_path, may_
 
 
 def test_one_that_is_killed_says_by_which_signal_and_one_that_works_on_is_not_waited_for(tmp_path, may_fork):
-    with in_reserve(1, work) as kept:
+    with forked_workers(1, work) as kept:
         one = kept.pop()
         one.start(["wait"], tmp_path / "log")
         with pytest.raises(subprocess.TimeoutExpired):
@@ -52,7 +52,7 @@ def test_one_that_is_killed_says_by_which_signal_and_one_that_works_on_is_not_wa
 
 
 def test_those_that_nobody_wants_are_gone_afterwards(may_fork):
-    with in_reserve(3, work) as kept:
+    with forked_workers(3, work) as kept:
         pids = [one.pid for one in kept]
         assert len(pids) == 3
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
@@ -77,7 +77,7 @@ def test_those_that_wait_end_when_the_first_process_is_killed():
 def test_a_lock_of_the_first_process_ends_with_it_while_they_live_on(tmp_path, may_fork):
     file = (tmp_path / "lock").open("w")
     fcntl.flock(file, fcntl.LOCK_EX)
-    with in_reserve(1, work) as kept:
+    with forked_workers(1, work) as kept:
         one = kept.pop()
         one.start(["wait"], tmp_path / "log")
         while not (tmp_path / "log").exists():
@@ -91,7 +91,7 @@ def test_a_lock_of_the_first_process_ends_with_it_while_they_live_on(tmp_path, m
 
 
 def test_a_process_without_other_threads_can_be_forked():
-    program = "from regard.training import crew, reserve\ncrew.load_all()\nprint(reserve.can_fork())"
+    program = "from regard.training import forked, workers\nworkers.load_all()\nprint(forked.can_fork())"
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"
     )
@@ -103,7 +103,7 @@ def test_with_another_thread_nobody_is_forked():
     other.start()
     try:
         assert not reserve.can_fork()
-        with in_reserve(2, work) as kept:
+        with forked_workers(2, work) as kept:
             assert kept == []
     finally:
         is_over.set()

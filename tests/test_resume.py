@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 import regard
 from regard.files import hash_file
-from regard.training.checkpoint import Standing, StateStore
+from regard.training.checkpoint import CheckpointStore, TrainState
 from regard.training.loop import Progress, Scored
 from regard.training.stop import Stopper
 
@@ -154,7 +154,7 @@ def test_fresh_loses_nothing_when_the_new_run_cannot_begin(tmp_path, pairs):
     with pytest.raises(regard.CorpusError):
         regard.train("translate", to=tmp_path / "m", fresh=True, source=tmp_path / "no.en", target=pairs["target"])
     assert final_weights(tmp_path / "m") == before
-    assert StateStore(tmp_path / "m" / "run" / "state").newest().step == 5
+    assert CheckpointStore(tmp_path / "m" / "run" / "state").newest().step == 5
 
 
 def test_what_was_decided_is_kept_when_it_is_not_said_again(tmp_path, pairs):
@@ -190,7 +190,7 @@ def test_minutes_only_choose_the_last_step(whole, tmp_path, pairs):
     to = tmp_path / "m"
     events = list(regard.training("translate", to=to, settings=SHORT | {"stop": {"minutes": 0.02}}, **pairs))
     assert any(isinstance(event, Progress) for event in events)
-    state = StateStore(to / "run" / "state").newest()
+    state = CheckpointStore(to / "run" / "state").newest()
     regard.train("translate", to=tmp_path / "n", settings=settings(state.step), **pairs)
     assert final_weights(tmp_path / "n") == final_weights(to)
 
@@ -209,11 +209,11 @@ def test_validation_does_not_change_what_is_learned(tmp_path, pairs):
 
 
 def make_states(folder, steps):
-    store = StateStore(folder)
+    store = CheckpointStore(folder)
     for step in steps:
         tensors = {"w": torch.full((100,), float(step))}
         store.put("weights", step, tensors)
-        store.save(Standing(step=step, averaged=(step,)), tensors, {"0.m": tensors["w"]})
+        store.save(TrainState(step=step, averaged=(step,)), tensors, {"0.m": tensors["w"]})
     return store
 
 

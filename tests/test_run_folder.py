@@ -85,7 +85,7 @@ def test_a_strangers_run_is_resumed_without_writing_outside(tmp_path, pairs, tra
     elsewhere = theirs(tmp_path / "elsewhere")
     to = tmp_path / "m"
     shutil.copytree(trained, to)
-    for name in ("run/metrics.jsonl", "run/film.jsonl", "run/tokens.safetensors"):
+    for name in ("run/metrics.jsonl", "run/snapshots.jsonl", "run/tokens.safetensors"):
         (to / name).unlink(missing_ok=True)
         (to / name).symlink_to(elsewhere / "notes.txt")
     (to / "run" / "state" / "weights-00000005.safetensors").symlink_to(elsewhere / "notes.txt")

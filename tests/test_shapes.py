@@ -42,7 +42,7 @@ def test_an_untied_model_has_an_output_table_of_its_own_here_and_in_transformers
     task, norm, name, family_files, tmp_path
 ):
     transformers = pytest.importorskip("transformers")
-    shape = {"is_tied": False, "norm": norm}
+    shape = {"tie_embeddings": False, "norm": norm}
     to = train(task, shape, family_files[task], tmp_path, again=name == "MarianMTModel")
     ours = regard.load(to, engine="torch") if task == "translate" else regard.load(to)
     table, output = ours.model.embedding.table.weight, ours.model.output.weight
@@ -60,7 +60,7 @@ def test_an_untied_model_has_an_output_table_of_its_own_here_and_in_transformers
 
 
 def test_both_engines_say_the_same_with_an_untied_translator(family_files, tmp_path):
-    to = train("translate", {"is_tied": False}, family_files["translate"], tmp_path, steps=50)
+    to = train("translate", {"tie_embeddings": False}, family_files["translate"], tmp_path, steps=50)
     fast, slow = regard.load(to, engine="ctranslate2"), regard.load(to, engine="torch")
     ids = [fast.tokenizer.encode(line) for line in family_files["translate"]["source"].read_text().splitlines()[:20]]
     for search in (Search(), Search(beams=3)):
@@ -88,7 +88,7 @@ def test_values_of_another_width_go_through_training_loading_and_looking(task, s
 
 
 def test_a_cached_step_with_values_of_another_width_is_the_full_forward():
-    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, value_width=11)
+    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, ffn_width=48, value_width=11)
     translator, writer = EncoderDecoder(config, pad_id=49).eval(), CausalLM(config).eval()
     source, ids = torch.randint(0, 49, (2, 6)), torch.randint(0, 49, (2, 5))
     memory, may_attend = translator.encode(source)
@@ -101,7 +101,7 @@ def test_a_cached_step_with_values_of_another_width_is_the_full_forward():
 
 
 def test_a_setting_that_says_what_holds_anyway_changes_no_class(family_files, tmp_path):
-    same = {"value_width": 8, "decoder_layers": 2, "key_heads": 4}
+    same = {"value_width": 8, "decoder_layers": 2, "kv_heads": 4}
     to = train("translate", same, family_files["translate"], tmp_path, steps=2)
     assert json.loads((to / "config.json").read_text())["model_type"] == "pegasus"
     assert regard.load(to).engine == "ctranslate2"

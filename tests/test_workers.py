@@ -15,17 +15,17 @@ from conftest import SHORT
 import regard
 from regard.config import merge
 from regard.training import forked as reserve
-from regard.training.checkpoint import StateStore
+from regard.training.checkpoint import CheckpointStore
 
-TINY = merge(SHORT, {"model": {"layers": 1, "width": 16, "heads": 2, "inner": 32}, "train": {"valid_every": 1000}})
+TINY = merge(SHORT, {"model": {"layers": 1, "width": 16, "heads": 2, "ffn_width": 32}, "train": {"valid_every": 1000}})
 
 
 def settings(steps: int, workers: int, **others) -> dict:
-    return merge(TINY, {"stop": {"steps": steps}, "workers": workers, "train": {"parts": 2}} | others)
+    return merge(TINY, {"stop": {"steps": steps}, "workers": workers, "train": {"grad_accumulation": 2}} | others)
 
 
 def state(folder: Path) -> dict[str, torch.Tensor]:
-    store = StateStore(folder / "run" / "state")
+    store = CheckpointStore(folder / "run" / "state")
     step = store.newest().step
     return store.get("weights", step) | {f"adam {k}": v for k, v in store.get("optimizer", step).items()}
 
@@ -66,12 +66,12 @@ def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_pat
     to = tmp_path / "m"
     regard.train("translate", to=to, settings=settings(8, workers=1), **pairs)
     plan, *_ = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
-    assert plan.config.workers == 2 and plan.config.train.parts == 2
+    assert plan.config.workers == 2 and plan.config.train.grad_accumulation == 2
     assert "no longer bit for bit" in plan.note and "1 thread," in plan.note and "2 workers" in plan.note
     assert json.loads((to / "run" / "run.json").read_text())["inexact_from"] == [8]
     assert_same(state(to), state(alone), tolerance=1e-5)
     again, *_ = regard.training(
-        "translate", to=to, settings=merge(TINY, {"stop": {"steps": 20}, "train": {"parts": 2}}), **pairs
+        "translate", to=to, settings=merge(TINY, {"stop": {"steps": 20}, "train": {"grad_accumulation": 2}}), **pairs
     )
     assert again.config.workers == 2 and again.note is None  # what goes on now is what is kept
 
@@ -109,14 +109,14 @@ def test_when_a_worker_is_killed_the_state_is_saved_and_the_run_goes_on(tmp_path
 
 
 def test_a_worker_that_was_killed_while_it_waited_is_replaced(tmp_path, pairs, alone, monkeypatch, may_fork):
-    start = reserve.Reserve.__init__
+    start = reserve.ForkedWorker.__init__
 
     def start_dead(self, work) -> None:
         start(self, work)
         self.kill()
         self.wait(30)
 
-    monkeypatch.setattr(reserve.Reserve, "__init__", start_dead)
+    monkeypatch.setattr(reserve.ForkedWorker, "__init__", start_dead)
     to = tmp_path / "m"
     regard.train("translate", to=to, settings=settings(20, workers=2), **pairs)
     assert_same(state(to), state(alone))

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.alignment.lexical_table import Chances
+from regard.alignment.lexical_table import LexicalTable
 from regard.alignment.links import FLOOR
 from regard.model.capture import record_attention
 from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
@@ -21,7 +21,7 @@ CLEARLY = 0.05  # nats a token that a head must cost to be left out: many eyes e
 
 @torch.inference_mode()
 def choose_heads(
-    model: EncoderDecoder | EncoderAndDecoder, pairs: Sequence[tuple[list[int], list[int]]], lexicon: Chances
+    model: EncoderDecoder | EncoderAndDecoder, pairs: Sequence[tuple[list[int], list[int]]], lexicon: LexicalTable
 ) -> dict[str, Any]:
     """The layer and its heads, both from 0; and whether the step after a token tells, or its own.
 
@@ -41,12 +41,12 @@ def choose_heads(
     for layer in range(layers):
         for is_after in (True, False):
             rows = [seen[:, 1:] if is_after else seen[:, :-1] for seen in maps[layer]]  # (H, T - 1, S - 1) each
-            likelihood, chosen = keep_telling(rows, chances, heads)
+            likelihood, chosen = select_heads(rows, chances, heads)
             best = max(best, (likelihood, layer, chosen, is_after), key=lambda one: one[0])
     return {"layer": best[1], "heads": best[2], "is_after": best[3], "likelihood": round(best[0], 4)}
 
 
-def keep_telling(rows: list[Tensor], chances: list[Tensor], heads: int) -> tuple[float, list[int]]:
+def select_heads(rows: list[Tensor], chances: list[Tensor], heads: int) -> tuple[float, list[int]]:
     """All heads but those that are worse than none: one after another leaves, as long as that helps clearly."""
     chosen = list(range(heads))
     best = _likelihood(rows, chances)

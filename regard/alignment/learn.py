@@ -1,8 +1,8 @@
 """A lexicon learned by counting: how likely a source token becomes a target token, and the other way round.
 
 First words alone are counted (IBM Model 1, Brown et al. 1993), then what both directions agree on (Liang et al. 2006),
-then with the order in which a text is read (alignment/hmm.py), which tells a word from a frequent one beside it. A matter
-of seconds: enough to say which words are worth considering, and to tell a head that aligns from one that does not.
+then with the order in which a text is read (hmm.py), which tells a word from a frequent one beside it. A matter of
+seconds: enough to say which words are worth considering, and to tell a head that aligns from one that does not.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.alignment.hmm import Array, counted_jumps, first_jumps, follow
-from regard.alignment.lexical_table import RAREST, Chances
+from regard.alignment.lexical_table import RAREST, LexicalTable
 from regard.alignment.links import UNLIKE
 from regard.data.tokens import EncodedPairs
 
@@ -47,11 +47,11 @@ class Lexicon:
             found.setdefault(source, []).append(target)
         return found
 
-    def kept(self) -> Chances:
+    def kept(self) -> LexicalTable:
         """As it is used to align, without what is hardly ever so."""
         is_kept = torch.maximum(self.chances, self.back) > RAREST
         keys, chances, back = (one[is_kept].numpy() for one in (self.keys, self.chances, self.back))
-        return Chances(keys // self.vocab_size, keys % self.vocab_size, chances, back, self.jumps)
+        return LexicalTable(keys // self.vocab_size, keys % self.vocab_size, chances, back, self.jumps)
 
 
 def learn_lexicon(pairs: EncodedPairs, vocab_size: int, is_word: Tensor) -> Lexicon:

@@ -18,7 +18,7 @@ NEVER = 1e-6  # the chance of what was not kept
 UNKNOWN = 1e-3  # how likely two tokens belong together at least
 
 
-class Chances:
+class LexicalTable:
     """How likely tokens become each other, and how far a reader jumps from one to the next."""
 
     def __init__(self, sources: Array, targets: Array, chances: Array, back: Array, jumps: Sequence[Array]) -> None:
@@ -29,7 +29,7 @@ class Chances:
         self._jumps = tuple(jumps)
 
     @classmethod
-    def read(cls, content: bytes) -> Chances:
+    def read(cls, content: bytes) -> LexicalTable:
         """The lexicon in a file of these bytes."""
         from safetensors.numpy import load
 

@@ -47,7 +47,7 @@ def align_words(
     """
     sources = words_of(source_tokens)
     if chances is not None:
-        looks = believe(looks, chances, [has_letters(token) for token in source_tokens],
+        looks = combine(looks, chances, [has_letters(token) for token in source_tokens],
                         [has_letters(token) for token in target_tokens])  # fmt: skip
     looked = _between_words(looks, sources, _voters(target_tokens))
     links = set()
@@ -63,7 +63,7 @@ def align_words(
     return sorted(links)
 
 
-def believe(looks: Map, chances: Map, sources: Sequence[bool], targets: Sequence[bool]) -> list[list[float]]:
+def combine(looks: Map, chances: Map, sources: Sequence[bool], targets: Sequence[bool]) -> list[list[float]]:
     """Where each target token most likely comes from, by both what was looked at and a lexicon: (T, S), rows sum to
     anything. sources, targets: whether each token has letters."""
     return [

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.cli.output import put, say
+from regard.cli.output import print_data, print_status
 from regard.cli.settings import Columns, Keys, pair_of_numbers, pair_of_words
 from regard.errors import CorpusError
 from regard.text.corpus import PairFiles, holds_pairs, refuse_unread
@@ -59,7 +59,7 @@ def check(
     except CorpusError as problem:  # a file that cannot be read as lines at all
         report = Report([file.name for file in files], stops=str(problem))
     report.leave_out(texts.skipped if texts else ())
-    put(json.dumps(_as_json(report), ensure_ascii=False) if as_json else describe(report))
+    print_data(json.dumps(_as_json(report), ensure_ascii=False) if as_json else describe(report))
     if report.stops or (strict and report.has_problems):
         raise typer.Exit(1)
 
@@ -146,6 +146,8 @@ def say_what_hurts(pairs: PairFiles | None, texts: list[Path], valid: PairFiles 
     ]
     for finding, words in harmful:
         one = finding.examples[0]
-        say(f"{finding.count} {words['what']} ({one['file']} line {one['line']}); training {words['training']}")
+        print_status(
+            f"{finding.count} {words['what']} ({one['file']} line {one['line']}); training {words['training']}"
+        )
     if harmful:
-        say("`regard check` shows examples and fixes")
+        print_status("`regard check` shows examples and fixes")

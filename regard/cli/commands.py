@@ -13,7 +13,7 @@ from regard import __version__
 from regard.cli.check import check
 from regard.cli.convert import export_model, import_model
 from regard.cli.look import look
-from regard.cli.output import hint_at_typing, put, say, stream, told, visible
+from regard.cli.output import hint_at_typing, print_data, print_status, stream, told, visible
 from regard.cli.serve import serve_models
 from regard.cli.settings import Columns, Keys, Model, applying, choose_pair, refuse_together
 from regard.cli.train import train_app
@@ -51,7 +51,7 @@ def main() -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        put(f"regard {__version__}")
+        print_data(f"regard {__version__}")
         raise typer.Exit
 
 
@@ -128,8 +128,8 @@ def translate(
         alignments=alignments,
         fast=fast,
         as_json=as_json,
-        put=put,
-        say=say,
+        print_data=print_data,
+        print_status=print_status,
     )
 
 
@@ -163,7 +163,7 @@ def write(
     how = {"tokens": tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p, "stop": stop}
     if as_json:
         for text in writer.samples(prompt, count=samples, seed=seed, **how):
-            put(json.dumps({"prompt": prompt, "text": text}, ensure_ascii=False))
+            print_data(json.dumps({"prompt": prompt, "text": text}, ensure_ascii=False))
         return
     for number in range(samples):
         pieces = writer.stream(prompt, seed=None if seed is None else seed + number, **how)
@@ -173,7 +173,7 @@ def write(
         for piece in pieces:
             stream(piece)
             sys.stdout.flush()
-        put("")
+        print_data("")
 
 
 @app.command()
@@ -191,14 +191,14 @@ def fill(
 
     filled = _open(model, "fill").fill(text, top=top)
     if filled.unknown:
-        say(f"Note: {name_unknown(filled.unknown)}")
+        print_status(f"Note: {name_unknown(filled.unknown)}")
     if as_json:
-        put(json.dumps(asdict(filled), ensure_ascii=False))
+        print_data(json.dumps(asdict(filled), ensure_ascii=False))
         return
-    put(filled.text)
+    print_data(filled.text)
     for number, candidates in enumerate(filled.gaps, start=1):
         for candidate in candidates:
-            put(f"gap {number}  {candidate.probability:6.1%}  {candidate.text}")
+            print_data(f"gap {number}  {candidate.probability:6.1%}  {candidate.text}")
 
 
 @app.command()
@@ -218,8 +218,8 @@ def answer(
     answerer = _open(model, "answer")
     found = answerer.answer(read_sentences(None if str(story) == "-" else story), question)
     for note in found.notes:
-        say(f"Note: {note}")
-    put(json.dumps(asdict(found), ensure_ascii=False) if as_json else describe_answer(found))
+        print_status(f"Note: {note}")
+    print_data(json.dumps(asdict(found), ensure_ascii=False) if as_json else describe_answer(found))
 
 
 @app.command()
@@ -255,11 +255,11 @@ def evaluate(
     chosen |= {name: load(chosen[name]) for name in ("against", "reverse") if name in chosen}
     report = opened.evaluate(*_fitting(opened.evaluate, files), **chosen)
     if as_json:
-        put(json.dumps(report))
+        print_data(json.dumps(report))
         return
     width = max(map(len, report)) + 2
     for name, value in report.items():
-        put(f"{name:{width}}{value:.4f}" if isinstance(value, float) else f"{name:{width}}{value}")
+        print_data(f"{name:{width}}{value:.4f}" if isinstance(value, float) else f"{name:{width}}{value}")
 
 
 @app.command()
@@ -270,7 +270,7 @@ def info(model: Model, as_json: Json = False) -> None:
 
     folder = ModelFolder(model)
     if as_json:
-        put(json.dumps(folder.about))
+        print_data(json.dumps(folder.about))
         return
     from regard.cli.report import describe
 
@@ -282,7 +282,7 @@ def info(model: Model, as_json: Json = False) -> None:
         parameters = count_parameters(load(model, engine="torch").model)
     size = sum(path.stat().st_size for path in folder.weights())
     try:
-        put(visible(describe(folder.about, parameters, size), "\n"))
+        print_data(visible(describe(folder.about, parameters, size), "\n"))
     except (TypeError, ValueError, KeyError, AttributeError) as problem:
         raise FolderError(f"{model / ABOUT} does not tell what regard writes there ({problem!r:.100}); it was changed "
                           f"or damaged, copy or train it again") from None  # fmt: skip
@@ -306,7 +306,7 @@ def demo(
     if direction and task != "translate":
         raise ConfigError(f"--direction {direction} is for translate; a demo of {task} has none, leave it out")
     refuse_file_of_others(to / PAGE)  # before anything is learned
-    DEMOS[task](direction or "en-fr", to, put, say)
+    DEMOS[task](direction or "en-fr", to, print_data, print_status)
 
 
 def _open(folder: Path, task: str, engine: str | None = None, precision: str | None = None) -> Any:
@@ -320,14 +320,11 @@ def _open(folder: Path, task: str, engine: str | None = None, precision: str | N
         warnings.simplefilter("always", RuntimeWarning)
         opened = load(folder, engine=engine, precision=precision)
     for warning in said:
-        say(f"{str(warning.message)[:1].upper()}{str(warning.message)[1:]}")
+        print_status(f"{str(warning.message)[:1].upper()}{str(warning.message)[1:]}")
     if opened.about["task"] != task:
         other = opened.about["task"]
-        remedy = (
-            f"use regard {other}"
-            if (found := find_family(other)) and found.recipe
-            else "use it from Python, with regard.load"
-        )
+        found = find_family(other)
+        remedy = f"use regard {other}" if found and found.recipe else "use it from Python, with regard.load"
         raise ConfigError(f"{folder} is a model to {other}; {remedy}")
     return opened
 

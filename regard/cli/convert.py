@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from regard.cli.output import say
+from regard.cli.output import print_status
 
 
 def import_model(
@@ -17,13 +17,13 @@ def import_model(
     ] = None,
 ) -> None:
     """Take over a model that others trained: BERT, GPT-2, Llama, opus-mt."""
-    from regard.convert import bring_in
+    from regard.convert import import_model
 
-    about = bring_in(source, to, part)
+    about = import_model(source, to, part)
     for what, names in (("Dropped", about.get("dropped")), ("New, with fresh weights", about.get("new"))):
         if names:
-            say(f"{what}: {', '.join(names)}")
-    say(f"{source}, now a {about['foreign']}, is a model to {about['task']} in {to}")
+            print_status(f"{what}: {', '.join(names)}")
+    print_status(f"{source}, now a {about['foreign']}, is a model to {about['task']} in {to}")
 
 
 def export_model(
@@ -32,6 +32,6 @@ def export_model(
     to: Annotated[Path, typer.Option(help="A new folder.", show_default=False)],
 ) -> None:
     """Write a copy for another program, after it was tried there."""
-    from regard.convert import give_out
+    from regard.convert import export_model
 
-    say(f"Wrote {to}: {give_out(model, kind, to)}")
+    print_status(f"Wrote {to}: {export_model(model, kind, to)}")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard import phrasebook
-from regard.cli.report import describe_answer, watch
+from regard.cli.report import describe_answer, show_training
 from regard.errors import ConfigError
 from regard.files import make_own, write_whole
 from regard.load import load
@@ -23,7 +23,7 @@ TRANSLATE = {
     "size": "tiny",
     "stop": {"steps": 1900},
     "model": {"dropout": 0.0, "layers": 2, "norm": "post"},  # the paper's place is ahead on these few, short sentences
-    "train": {"tokens_per_batch": 1280, "warmup": 150, "valid_every": 500, "average": 8},
+    "train": {"tokens_per_batch": 1280, "warmup_steps": 150, "valid_every": 500, "average_checkpoints": 8},
 }
 WRITE = {
     "stop": {"minutes": 2},
@@ -38,7 +38,7 @@ TALE = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Julius is gree
 QUESTION = "What color is Greg?"
 
 
-def show_translate(direction: str, to: Path, put: Say, say: Say) -> None:
+def show_translate(direction: str, to: Path, print_data: Say, print_status: Say) -> None:
     """Writes the phrasebook as two text files, trains on them as anybody would, and shows what was learned."""
     source, _, target = direction.partition("-")
     if source not in LANGUAGES or target not in LANGUAGES or source == target:
@@ -54,104 +54,106 @@ def show_translate(direction: str, to: Path, put: Say, say: Say) -> None:
             phrases += TIMES_GREETED * [p for p in said if "," in p.source]
         for language, lines in ((source, [p.source for p in phrases]), (target, [p.target for p in phrases])):
             names[part, language] = _write(to, f"{part}.{direction}.{language}", lines)
-    say(f"$ regard train translate {names['train', source]} {names['train', target]} --to {to / direction}")
-    finished = watch(
+    print_status(f"$ regard train translate {names['train', source]} {names['train', target]} --to {to / direction}")
+    finished = show_training(
         "translate", to=to / direction, settings=TRANSLATE, fresh=True,
         source=names["train", source], target=names["train", target],
         valid_source=names["valid", source], valid_target=names["valid", target],
     )  # fmt: skip
-    say("")
-    _show_translations(direction, to / direction, finished.seconds, put)
+    print_status("")
+    _show_translations(direction, to / direction, finished.seconds, print_data)
 
 
-def _show_translations(direction: str, model: Path, seconds: float, put: Say) -> None:
+def _show_translations(direction: str, model: Path, seconds: float, print_data: Say) -> None:
     source, _, target = direction.partition("-")
     # Other held-out sentences than those validated on: they come after them in the same stream.
     test = phrasebook(source, target, VALID + TEST, held_out=True)[VALID:]
     translator = load(model)
     texts = translator([phrase.source for phrase in test], beam=1)
     scores = score_translations(texts, [phrase.target for phrase in test])
-    put(f"{TEST} held-out sentences, with combinations of noun, adjective and verb never seen in training:")
-    put(f"  exact match {100 * scores.exact:.1f} %, BLEU {scores.bleu:.1f}, after {seconds:.0f} s of training")
+    print_data(f"{TEST} held-out sentences, with combinations of noun, adjective and verb never seen in training:")
+    print_data(f"  exact match {100 * scores.exact:.1f} %, BLEU {scores.bleu:.1f}, after {seconds:.0f} s of training")
     for phrase, text in list(zip(test, texts, strict=True))[:4]:
-        put(f"  {phrase.source}\n    -> {text}")
-    put(f"  {GREETING[source]}\n    -> {translator(GREETING[source], beam=1)}")
+        print_data(f"  {phrase.source}\n    -> {text}")
+    print_data(f"  {GREETING[source]}\n    -> {translator(GREETING[source], beam=1)}")
     crossing = max(test, key=_crossings)
-    put("")
-    put(f"What it looks at: {crossing.source} (rows: the translation; columns: the source; █: most of its row)")
+    print_data("")
+    print_data(f"What it looks at: {crossing.source} (rows: the translation; columns: the source; █: most of its row)")
     seen = translator.look(crossing.source, why=True)
-    put(seen.to_text(head="alignment", words=True))
-    _show_page(seen, model.parent, put)
-    put(f'Go on: echo "{test[0].source}" | regard translate {model}')
+    print_data(seen.to_text(head="alignment", words=True))
+    _show_page(seen, model.parent, print_data)
+    print_data(f'Go on: echo "{test[0].source}" | regard translate {model}')
 
 
-def show_write(direction: str, to: Path, put: Say, say: Say) -> None:
+def show_write(direction: str, to: Path, print_data: Say, print_status: Say) -> None:
     """Learns to write Python from the source files of the standard library."""
     files = standard_library()
     held_out, text = files[::20], [path for number, path in enumerate(files) if number % 20]
     size = sum(path.stat().st_size for path in text) / 1e6
-    say(f"{len(text)} source files of Python's standard library, {size:.1f} MB; {len(held_out)} more are held out")
-    finished = watch("write", to=to / "write", settings=WRITE, fresh=True, text=text, valid=held_out)
+    print_status(
+        f"{len(text)} source files of Python's standard library, {size:.1f} MB; {len(held_out)} more are held out"
+    )
+    finished = show_training("write", to=to / "write", settings=WRITE, fresh=True, text=text, valid=held_out)
     writer = load(to / "write")
     scores = writer.evaluate(*held_out)
-    say("")
-    put(f"Held-out files after {finished.seconds:.0f} s of training: {scores['bits_per_byte']:.3f} bits per byte, "
-        f"perplexity {scores['perplexity']:.1f} per token ({scores['signature']})")  # fmt: skip
-    put("")
+    print_status("")
+    print_data(f"Held-out files after {finished.seconds:.0f} s of training: {scores['bits_per_byte']:.3f} bits per "
+               f"byte, perplexity {scores['perplexity']:.1f} per token ({scores['signature']})")  # fmt: skip
+    print_data("")
     text = PROMPT + writer(PROMPT, tokens=150, temperature=0.7, top_p=0.9, seed=1)
-    put(text)
-    _show_page(writer.look(text, why=True), to, put)
-    put(f'Go on: regard write {to / "write"} "class Reader:"')
+    print_data(text)
+    _show_page(writer.look(text, why=True), to, print_data)
+    print_data(f'Go on: regard write {to / "write"} "class Reader:"')
 
 
-def show_fill(direction: str, to: Path, put: Say, say: Say) -> None:
+def show_fill(direction: str, to: Path, print_data: Say, print_status: Say) -> None:
     """Learns to fill gaps in English sentences of the phrasebook."""
     train = _write(to, "train.en", [phrase.source for phrase in phrasebook("en", "de", 40_000)])
     test = _write(to, "test.en", [phrase.source for phrase in phrasebook("en", "de", 500, held_out=True)])
-    say(f"$ regard train fill {train} --to {to / 'fill'}")
-    finished = watch("fill", to=to / "fill", settings=FILL, fresh=True, text=train)
+    print_status(f"$ regard train fill {train} --to {to / 'fill'}")
+    finished = show_training("fill", to=to / "fill", settings=FILL, fresh=True, text=train)
     filler = load(to / "fill")
     scores = filler.evaluate(test)
-    say("")
-    put(f"{100 * scores['accuracy']:.1f} % of the hidden tokens of 500 held-out sentences guessed right, "
+    print_status("")
+    print_data(f"{100 * scores['accuracy']:.1f} % of the hidden tokens of 500 held-out sentences guessed right, "
         f"after {finished.seconds:.0f} s of training ({scores['signature']})")  # fmt: skip
     for text in GAPS:
         filled = filler.fill(text, top=3)
-        put(f"  {text}\n    -> {filled.text}")
+        print_data(f"  {text}\n    -> {filled.text}")
         for gap in filled.gaps:
-            put("       " + ", ".join(f"{one.text} {one.probability:.0%}" for one in gap))
-    _show_page(filler.look(GAPS[-1], why=True), to, put)
-    put(f'Go on: regard fill {to / "fill"} "{GAPS[0]}"')
+            print_data("       " + ", ".join(f"{one.text} {one.probability:.0%}" for one in gap))
+    _show_page(filler.look(GAPS[-1], why=True), to, print_data)
+    print_data(f'Go on: regard fill {to / "fill"} "{GAPS[0]}"')
 
 
-def show_answer(direction: str, to: Path, put: Say, say: Say) -> None:
+def show_answer(direction: str, to: Path, print_data: Say, print_status: Say) -> None:
     """Learns to infer a color over three sentences of a story, and shows how it finds them."""
     names = {}
     for part, count, held_out in (("train", 1000, False), ("test", TEST, True)):
         names[part] = _write(to, f"{part}.stories", write_stories(induction(count, held_out=held_out)).splitlines())
-    say(f"$ regard train answer {names['train']} --to {to / 'answer'}")
-    finished = watch("answer", to=to / "answer", settings={}, fresh=True, stories=names["train"])
+    print_status(f"$ regard train answer {names['train']} --to {to / 'answer'}")
+    finished = show_training("answer", to=to / "answer", settings={}, fresh=True, stories=names["train"])
     answerer = load(to / "answer")
     scores: dict[str, Any] = answerer.evaluate(names["test"])
-    say("")
-    put(f"{100 * scores['accuracy']:.1f} % of {TEST} held-out questions answered right, after {finished.seconds:.0f} s "
-        f"of training; in {100 * scores['support_found']:.1f} % the hops look most at all three sentences that "
-        f"tell")  # fmt: skip
-    put("")
-    put("\n".join([*TALE, QUESTION]))
-    put(describe_answer(answerer.answer(TALE, QUESTION)))
+    print_status("")
+    print_data(f"{100 * scores['accuracy']:.1f} % of {TEST} held-out questions answered right, after "
+               f"{finished.seconds:.0f} s of training; in {100 * scores['support_found']:.1f} % the hops look most "
+               f"at all three sentences that tell")  # fmt: skip
+    print_data("")
+    print_data("\n".join([*TALE, QUESTION]))
+    print_data(describe_answer(answerer.answer(TALE, QUESTION)))
     tale = _write(to, "tale.txt", TALE)
-    _show_page(answerer.look(QUESTION, TALE, why=True), to, put)
-    put(f'Go on: regard answer {to / "answer"} {tale} "{QUESTION}"')
+    _show_page(answerer.look(QUESTION, TALE, why=True), to, print_data)
+    print_data(f'Go on: regard answer {to / "answer"} {tale} "{QUESTION}"')
 
 
 DEMOS = {"translate": show_translate, "write": show_write, "fill": show_fill, "answer": show_answer}
 
 
-def _show_page(seen: Any, folder: Path, put: Say) -> None:
+def _show_page(seen: Any, folder: Path, print_data: Say) -> None:
     seen.save(folder / PAGE)
-    put("")
-    put(f"What it looked at, layer by layer and head by head: {folder / PAGE} (open it in a browser)")
+    print_data("")
+    print_data(f"What it looked at, layer by layer and head by head: {folder / PAGE} (open it in a browser)")
 
 
 def _write(to: Path, name: str, lines: Iterable[str]) -> Path:

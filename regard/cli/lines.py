@@ -28,8 +28,8 @@ def translate_lines(
     text: str | None = None,
     *,
     as_json: bool,
-    put: Callable[[str], None],
-    say: Callable[[str], None],
+    print_data: Callable[[str], None],
+    print_status: Callable[[str], None],
     **options: Any,
 ) -> None:
     """Translates a file, a text or standard input; whoever feeds it line by line gets each answer before the next line.
@@ -38,12 +38,12 @@ def translate_lines(
     """
     with ExitStack() as stack:
         source = _Source(BytesIO(text.encode())) if text is not None else _open(file, stack)
-        windows = _windows(source, say, stack.enter_context(_Progress(source)))
+        windows = _windows(source, print_status, stack.enter_context(_Progress(source)))
         for number, answer in enumerate(translator.translate_windows(windows, **options), start=1):
             for note in answer.notes:
-                say(f"line {number}: {note}")
+                print_status(f"line {number}: {note}")
             if as_json:
-                put(json.dumps({"line": number, **asdict(answer)}, ensure_ascii=False))
+                print_data(json.dumps({"line": number, **asdict(answer)}, ensure_ascii=False))
                 continue
             for one in (answer, *answer.alternatives):
                 fields = [_on_one_line(one.text)]
@@ -51,10 +51,10 @@ def translate_lines(
                     fields = [str(number), *fields, f"{one.score:.4f}"]
                 if options["alignments"]:
                     fields.append(to_pharaoh(one.alignment))
-                put(" ||| ".join(fields))
+                print_data(" ||| ".join(fields))
 
 
-def _windows(source: "_Source", say: Callable[[str], None], progress: "_Progress") -> Iterator[list[str]]:
+def _windows(source: "_Source", print_status: Callable[[str], None], progress: "_Progress") -> Iterator[list[str]]:
     """Lines as many at a time as are there; an empty list whenever nothing more is there for the moment."""
     number, size = 0, FIRST
     rest = b""
@@ -77,7 +77,7 @@ def _windows(source: "_Source", say: Callable[[str], None], progress: "_Progress
                 is_open = False
                 lines += [rest] if rest else []
                 break
-        decoded = [_decode(line, number + place, say) for place, line in enumerate(lines, start=1)]
+        decoded = [_decode(line, number + place, print_status) for place, line in enumerate(lines, start=1)]
         number += len(lines)
         while decoded:
             yield decoded[:size]
@@ -127,12 +127,12 @@ def _open(file: Path | None, stack: ExitStack) -> _Source:
         raise CorpusError(f"{file} cannot be read: {problem.strerror}; {remedy}") from None
 
 
-def _decode(raw: bytes, number: int, say: Callable[[str], None]) -> str:
+def _decode(raw: bytes, number: int, print_status: Callable[[str], None]) -> str:
     raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as problem:
-        say(f"line {number}: byte {problem.start + 1} is not UTF-8; it was read as \ufffd")
+        print_status(f"line {number}: byte {problem.start + 1} is not UTF-8; it was read as \ufffd")
         return raw.decode("utf-8", errors="replace")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.cli.output import put, say
+from regard.cli.output import print_data, print_status
 from regard.cli.settings import Model, applying
 
 WHOLE = (".html", ".json")  # endings of files with everything in them
@@ -54,17 +54,17 @@ def look(
     options = {"target": target, "story": read_sentences(story) if story else None, "beam": beam, "why": why or None}
     seen = opened.look(given, **applying(opened, opened.look, options))
     for note in seen.notes:
-        say(f"Note: {note}")
+        print_status(f"Note: {note}")
     chosen: dict[str, Any] = {"kind": kind, "layer": layer, "head": head}
     if seen.aligning and kind in {None, "cross"} and not (layer or head):
         chosen |= {"head": "alignment", "words": True}
     if to:
         seen.save(to, **(chosen if to.suffix in {".svg", ".png"} else {}))
-        say(f"Wrote {to}")
+        print_status(f"Wrote {to}")
     else:
         drawn = seen.to_text(**chosen)  # before anything is told: what was asked for may not be there
-        put(describe(seen))
-        put(drawn)
+        print_data(describe(seen))
+        print_data(drawn)
 
 
 def describe(seen: Any) -> str:

@@ -31,7 +31,7 @@ def told(function: Callable[P, None]) -> Callable[P, None]:
         except RegardError as problem:
             if os.environ.get("REGARD_DEBUG"):
                 traceback.print_exc()
-            say(f"Error: {problem}")
+            print_status(f"Error: {problem}")
             raise typer.Exit(1) from None
         except BrokenPipeError:  # whoever read our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -39,10 +39,10 @@ def told(function: Callable[P, None]) -> Callable[P, None]:
         except OSError as problem:
             if os.environ.get("REGARD_DEBUG"):
                 traceback.print_exc()
-            say(f"Error: {problem.filename or 'a file'} cannot be used: {problem.strerror or problem}")
+            print_status(f"Error: {problem.filename or 'a file'} cannot be used: {problem.strerror or problem}")
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
-            say("Interrupted.")
+            print_status("Interrupted.")
             raise typer.Exit(130) from None
 
     return run
@@ -53,19 +53,19 @@ def _show_notes(show: Callable[..., None]) -> Callable[..., None]:
 
     def shown(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
         if issubclass(category, RuntimeWarning):
-            say(f"Note: {message}")
+            print_status(f"Note: {message}")
         else:
             show(message, category, *place, **more)
 
     return shown
 
 
-def say(message: str) -> None:
+def print_status(message: str) -> None:
     """A line for the person at the terminal; stdout is for data."""
     print(visible(message), file=sys.stderr, flush=True)  # noqa: T201
 
 
-def put(line: str) -> None:
+def print_data(line: str) -> None:
     """A line of data."""
     stream(line + "\n")
 
@@ -85,4 +85,4 @@ def visible(text: str, kept: str = "") -> str:
 def hint_at_typing(hint: str) -> None:
     """Tells somebody at a terminal what is waited for."""
     if sys.stdin.isatty():
-        say(hint)
+        print_status(hint)

@@ -23,7 +23,7 @@ TELL_SECONDS = 30  # of training between two lines on how far it got, where no l
 MOST_SHOWN, LEAST_SHOWN = 4, 0.05  # sentences of a hop, and how much it must have looked at them
 
 
-def watch(task: str, *, to: Path, is_quiet: bool = False, **options: Any) -> Finished:
+def show_training(task: str, *, to: Path, is_quiet: bool = False, **options: Any) -> Finished:
     """Trains and shows it; Ctrl-C and SIGTERM save first."""
     stopper = Stopper()
     report = Report(Console(stderr=True, highlight=False, quiet=is_quiet))
@@ -33,7 +33,7 @@ def watch(task: str, *, to: Path, is_quiet: bool = False, **options: Any) -> Fin
                 report.show(event)
         except KeyboardInterrupt:
             report.close()
-            report.say(f"Stopped at step {report.step}; all is saved. The same command goes on from there.")
+            report.print_status(f"Stopped at step {report.step}; all is saved. The same command goes on from there.")
             raise
         finally:
             report.close()
@@ -57,7 +57,7 @@ class Report:
         self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self._bar.add_task("training", total=None, line="", left=None)
 
-    def say(self, message: str) -> None:
+    def print_status(self, message: str) -> None:
         """A line above the live one."""
         self._bar.console.print(visible(message, "\n"), markup=False, soft_wrap=True)
 
@@ -78,42 +78,48 @@ class Report:
                 self.finished = event
                 self.close()
                 best = ", ".join(f"{name} {value:.4g}" for name, value in event.scores.items())
-                self.say(f"Done: {event.reason}. {event.step} steps in {event.seconds / 60:.1f} minutes. Best: {best}")
-                self.say(f"The model is in {event.folder}")
+                self.print_status(
+                    f"Done: {event.reason}. {event.step} steps in {event.seconds / 60:.1f} minutes. Best: {best}"
+                )
+                self.print_status(f"The model is in {event.folder}")
                 if event.note:
-                    self.say(event.note)
+                    self.print_status(event.note)
 
     def _show_plan(self, plan: Plan) -> None:
         self._plan = plan
         self.step = plan.step
         config = plan.config
         shape = describe_shape(config.model.model_dump(), plan.shape)
-        self.say(f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}")
-        self.say(f"{counted(plan.examples, plan.unit)} to learn from, {plan.held_out} held out")
+        self.print_status(f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}")
+        self.print_status(f"{counted(plan.examples, plan.unit)} to learn from, {plan.held_out} held out")
         end = "until it gets no better" if plan.left is None else f"~{_duration(plan.left)} to finish"
         memory = f"{plan.measured['memory'] / 1e9:.1f} GB"
-        self.say(f"~{_duration(plan.seconds_per_epoch)} per epoch, {end}, {memory}")
+        self.print_status(f"~{_duration(plan.seconds_per_epoch)} per epoch, {end}, {memory}")
         if plan.is_short:
-            self.say(f"That is {plan.updates:.0f} updates, {plan.updates / plan.updates_per_epoch:.2g} epochs: expect "
-                     f"little below about {_duration(plan.least_updates * plan.pace)}")  # fmt: skip
-        self.say(f"Numbers as it goes: {plan.folder / 'run' / 'metrics.jsonl'}")
+            self.print_status(
+                f"That is {plan.updates:.0f} updates, {plan.updates / plan.updates_per_epoch:.2g} "
+                f"epochs: expect little below about {_duration(plan.least_updates * plan.pace)}"
+            )
+        self.print_status(f"Numbers as it goes: {plan.folder / 'run' / 'metrics.jsonl'}")
         for left_out in plan.left_out:
             units = counted(left_out.count, left_out.unit or plan.unit)
-            self.say(f"Left out {units}: {left_out.reason} (such as {left_out.example})")
+            self.print_status(f"Left out {units}: {left_out.reason} (such as {left_out.example})")
         if plan.step:
-            self.say(f"Going on from step {plan.step}")
+            self.print_status(f"Going on from step {plan.step}")
         if plan.note:
-            self.say(plan.note)
+            self.print_status(plan.note)
         self._bar.start()
 
     def _show_step(self, event: Step) -> None:
         self.step = event.step
         self._seconds += event.seconds
         if event.pieces > self._pieces:
-            self.say(f"step {event.step}: out of memory, so each batch is now computed in {event.pieces} pieces")
+            self.print_status(
+                f"step {event.step}: out of memory, so each batch is now computed in {event.pieces} pieces"
+            )
             self._pieces = event.pieces
         if event.is_skipped:
-            self.say(f"step {event.step}: skipped, its loss is {event.loss:.4g}; the weights are as before")
+            self.print_status(f"step {event.step}: skipped, its loss is {event.loss:.4g}; the weights are as before")
             return
         share = 0.1 if self._loss else 1.0  # smoothed for the eye
         self._loss += share * (event.loss - self._loss)
@@ -122,7 +128,7 @@ class Report:
         if not self.console.is_terminal and self._seconds - self._told >= TELL_SECONDS:
             self._told = self._seconds
             left = "" if event.left is None else f", ~{_duration(event.left)} left"
-            self.say(f"{line}{left}")
+            self.print_status(f"{line}{left}")
         done, total = self._progress()
         self._bar.update(self._task, line=line, completed=done, total=total, left=event.left)
 
@@ -131,10 +137,10 @@ class Report:
         scores = ", ".join(f"{name} {value:.4g}" for name, value in event.scores.items())
         name, value = next(iter(event.scores.items()))
         self._newest_score = f"  {name} {value:.3g}"
-        self.say(f"step {event.step}: {scores}; training loss {self._loss:.3f}, {self._speed:.0f} tokens/s")
+        self.print_status(f"step {event.step}: {scores}; training loss {self._loss:.3f}, {self._speed:.0f} tokens/s")
         for given, said, *_ in event.samples[:1]:
             shown = said.replace("\n", "\n    ")
-            self.say(f"    {given}\n    -> {shown}" if given else f"    {shown}")
+            self.print_status(f"    {given}\n    -> {shown}" if given else f"    {shown}")
 
     def _progress(self) -> tuple[float, float | None]:
         """How much is done of how much: seconds or steps, whichever the run ends by; unknown if by neither."""

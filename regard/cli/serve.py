@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.output import say
+from regard.cli.output import print_status
 
 
 def serve_models(
@@ -65,7 +65,7 @@ def _serve(
     from regard.errors import ConfigError
     from regard.serve.app import LOOPBACK, serve
     from regard.serve.limits import Limits
-    from regard.serve.registry import Gallery
+    from regard.serve.registry import ModelRegistry
 
     if host not in LOOPBACK and api_key is None and not without_key:
         raise ConfigError(f"--host {host} lets other machines in: give --api-key (or REGARD_API_KEY), or --without-key "
@@ -76,14 +76,14 @@ def _serve(
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
         logging.getLogger("regard.serve").setLevel(logging.INFO)
     limits = Limits() if queue is None else replace(Limits(), queued_tokens=queue)
-    gallery = Gallery(models, limits)
+    gallery = ModelRegistry(models, limits)
     shown = f"[{host}]" if ":" in host else host
 
     def ready(real: int) -> None:
         for model in gallery.models.values():
             pair = f", {model.languages[0]} to {model.languages[1]}" if model.task == "translate" else ""
-            say(f"{model.name}: {model.task}{pair}")
-        say(f"http://{shown}:{real} (Ctrl-C stops)")
+            print_status(f"{model.name}: {model.task}{pair}")
+        print_status(f"http://{shown}:{real} (Ctrl-C stops)")
 
     serve(gallery, host, port, names, api_key, ready)
     if not gallery.is_ready or not gallery.join(GRACE):

@@ -65,7 +65,7 @@ def _with_run_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def _watch(task: str, to: Path, run: dict[str, Any], **files: Any) -> None:
     from regard.cli.check import say_what_hurts
-    from regard.cli.report import watch
+    from regard.cli.report import show_training
     from regard.families import find_recipe
     from regard.training.arguments import check_request
 
@@ -77,7 +77,7 @@ def _watch(task: str, to: Path, run: dict[str, Any], **files: Any) -> None:
             say_what_hurts(text, [], request.valid_files)
         else:
             say_what_hurts(None, list(text.paths))
-    watch(task, to=to, is_quiet=not is_first, **run, **files)
+    show_training(task, to=to, is_quiet=not is_first, **run, **files)
 
 
 @train_app.command("translate")

@@ -29,7 +29,7 @@ def collate_blocks(stream: Tensor, starts: Tensor, length: int) -> TextBatch:
 
 
 @dataclass(frozen=True)
-class Hiding:
+class TokenMasking:
     """BERT's way to hide tokens: of those chosen, 80 % become the mask, 10 % another token, 10 % stay as they are."""
 
     share: float  # of the tokens of a row that are chosen; one at least
@@ -59,7 +59,7 @@ class Hiding:
         return (lots <= limit) & may_choose
 
 
-def collate_hidden(texts: TokenLists, indexes: Tensor, pad_id: int, hiding: Hiding, seed: int) -> TextBatch:
+def collate_hidden(texts: TokenLists, indexes: Tensor, pad_id: int, hiding: TokenMasking, seed: int) -> TextBatch:
     """The texts at these indexes with some tokens hidden; which ones is a function of the seed."""
     rows = texts.pad(indexes, pad_id)  # (B, T)
     read, is_hidden = hiding(rows, torch.Generator().manual_seed(seed))

@@ -12,7 +12,7 @@ from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.data.batch import TextBatch
-    from regard.data.collate import Hiding
+    from regard.data.collate import TokenMasking
     from regard.data.tokens import TokenLists
 
 CHUNK = 1000  # lines that are encoded between two checks whether to stop
@@ -46,19 +46,21 @@ def encode_texts(
     return TokenLists.of(parts())
 
 
-def make_hiding(tokenizer: Tokenizer, share: float, whole_words: bool) -> Hiding:
+def make_masking(tokenizer: Tokenizer, share: float, whole_words: bool) -> TokenMasking:
     """How tokens of this tokenizer are hidden."""
     import torch
 
-    from regard.data.collate import Hiding
+    from regard.data.collate import TokenMasking
 
     is_special = torch.zeros(tokenizer.vocab_size, dtype=torch.bool)
     is_special[list(tokenizer.special_ids)] = True
     starts = torch.tensor(list(tokenizer.starts_word())) if whole_words else None
-    return Hiding(share, tokenizer.mask_id, is_special, starts)
+    return TokenMasking(share, tokenizer.mask_id, is_special, starts)
 
 
-def hidden_batches(texts: TokenLists, tokenizer: Tokenizer, hiding: Hiding, rounds: int = 1) -> Iterator[TextBatch]:
+def hidden_batches(
+    texts: TokenLists, tokenizer: Tokenizer, hiding: TokenMasking, rounds: int = 1
+) -> Iterator[TextBatch]:
     """All texts once, or several times with other tokens hidden in each round; the same ones every time."""
     from regard.data.collate import collate_hidden
     from regard.data.loader import Loader

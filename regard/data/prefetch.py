@@ -9,7 +9,7 @@ T = TypeVar("T")
 AHEAD = 2
 
 
-class Ahead(Generic[T], Iterator[T]):
+class Prefetcher(Generic[T], Iterator[T]):
     """What `make` makes of each position, in order; a thread is always some positions ahead.
 
     Whoever lets go of it lets go of the thread too. Nobody ever waits for the thread to end: that may happen wherever

@@ -13,7 +13,7 @@ class Search:
     length_penalty: float = 1.0  # finished ones are ranked by score / length^penalty
     n_best: int = 1  # how many are wanted; at most `beams`
     with_scores: bool = True  # whether to tell how likely each is; a greedy search is a little faster without
-    with_looks: bool = False  # whether to tell where each token was read from
+    return_attention: bool = False  # whether to tell where each token was read from
     is_fast: bool = False  # whether to choose among the likely words of a source only
 
 

@@ -41,7 +41,7 @@ FORMAT = 4  # of the copy; older ones are made again
 Hashes = dict[str, str]
 
 
-class Copy:
+class CTranslate2Cache:
     """The copy in a model's folder, if there is one."""
 
     def __init__(self, folder: ModelFolder) -> None:
@@ -125,8 +125,8 @@ class Copy:
     def _key(self) -> str:
         """Of all that decides what is right, and of what is there."""
         inputs = (CONFIG, TOKENIZER, *SentencePieces.FILES, GENERATION, TOKENIZING, ROLES_FILE, SHORTLIST)
-        made_of = {name: hash_file(self._folder.file(name)) for name in inputs if self._folder.has(name)}
-        told: list[Any] = [FORMAT, self._folder.about, made_of, self._hashes]
+        source_hashes = {name: hash_file(self._folder.file(name)) for name in inputs if self._folder.has(name)}
+        told: list[Any] = [FORMAT, self._folder.about, source_hashes, self._hashes]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def _hash_files(self) -> Hashes:
@@ -195,9 +195,9 @@ def _was_described(folder: Path) -> bool:
     return False
 
 
-def open_copy(folder: ModelFolder, describe: Callable[[], tuple[Described, Numbers]]) -> Copy:
+def open_cache(folder: ModelFolder, describe: Callable[[], tuple[Described, Numbers]]) -> CTranslate2Cache:
     """The copy of a model, checked, or made if it is not there or not right."""
-    copy = Copy(folder)
+    copy = CTranslate2Cache(folder)
     if not copy.is_known():
         described, facts = describe()
         if not copy.check(described, facts):

@@ -20,7 +20,7 @@ from regard.decoding.settings import Sampling, Search
 from regard.engines.kept import KeptFiles
 from regard.engines.layout import Layout, candidates, fastest, group
 from regard.errors import RunError
-from regard.machine import step_back
+from regard.machine import lower_priority
 
 # Source tokens times beams, padding included: at least, at most.
 TOKENS_PER_BATCH = {"float32": (1024, 2048), "int8": (900, 900)}
@@ -87,7 +87,7 @@ class FastTranslator:
                 rows,
                 self._ask(rows, sources, limits, search, prefixes),
                 self._ask(rows, sources, [1] * len(sources), greedy, ())
-                if search.with_looks and search.beams > 1
+                if search.return_attention and search.beams > 1
                 else (),
             )
             for rows in self._group(sources, limits, search)
@@ -137,7 +137,7 @@ class FastTranslator:
         self.layouts = {"bulk": layout, "single": layout}
 
         def open_workers() -> None:
-            step_back(patience)  # what begins in this thread inherits it
+            lower_priority(patience)  # what begins in this thread inherits it
             self._open(self.layouts["bulk"])
 
         thread = threading.Thread(target=open_workers)
@@ -193,7 +193,7 @@ class FastTranslator:
             return_scores=search.with_scores or search.beams > 1,
             end_token=self._ends,
             return_end_token=True,
-            return_attention=search.with_looks,
+            return_attention=search.return_attention,
             use_vmap=search.is_fast,
             **AS_OURS,
         )
@@ -214,7 +214,10 @@ class FastTranslator:
     def _read(self, asked: Any, search: Search) -> list[Hypothesis]:
         result = asked.result() if hasattr(asked, "result") else asked
         found = []
-        scores, looks = result.scores, result.attention if search.with_looks else []  # each is copied when it is read
+        scores, looks = (
+            result.scores,
+            result.attention if search.return_attention else [],
+        )  # each is copied when it is read
         for number, pieces in enumerate(result.hypotheses):
             ids = list(map(self._ids.__getitem__, pieces))
             is_finished = bool(ids) and ids[-1] in self._ends

@@ -64,7 +64,7 @@ _known: WeakKeyDictionary[nn.Module, FlatDecoder | None] = WeakKeyDictionary()
 
 def _is_plain(model: EncoderDecoder) -> bool:
     config = model.config
-    has_plain_blocks = config.norm_kind == "layer" and not config.is_gated and config.key_heads in (None, config.heads)
+    has_plain_blocks = config.norm_kind == "layer" and not config.is_gated and config.kv_heads in (None, config.heads)
     return has_plain_blocks and config.value_width is None and not isinstance(model.decoder.positions, Rotary)
 
 
@@ -75,7 +75,7 @@ def _flat_block(block: Block) -> Callable[[Tensor, LayerCache, int, Tensor | Non
     heads = looking.heads
     query, key, value = _flat_linear(looking.query), _flat_linear(looking.key), _flat_linear(looking.value)
     output, memory_query, memory_output = map(_flat_linear, (looking.output, reading.query, reading.output))
-    rise, fall, activation = _flat_linear(feed.rise), _flat_linear(feed.fall), feed.activation
+    up, down, activation = _flat_linear(feed.up), _flat_linear(feed.down), feed.activation
     before_self, after_self = _flat_residual(block.self_residual)
     before_memory, after_memory = _flat_residual(block.cross_residual)
     before_feed, after_feed = _flat_residual(block.feed_residual)
@@ -94,7 +94,7 @@ def _flat_block(block: Block) -> Callable[[Tensor, LayerCache, int, Tensor | Non
         asked = memory_query(before_memory(x)).view(sources, rows // sources, heads, -1).transpose(1, 2)
         seen = attend(asked, cache.memory_key, cache.memory_value, may_attend)  # (M, H, B / M, K)
         x = after_memory(x, memory_output(seen.transpose(1, 2).reshape(x.shape)))  # (B, D) or (D,)
-        return after_feed(x, fall(activation(rise(before_feed(x)))))
+        return after_feed(x, down(activation(up(before_feed(x)))))
 
     return advance
 

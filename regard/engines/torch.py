@@ -186,7 +186,7 @@ class NativeTranslator:
                 found = translate_ids(
                     self._model, mine, [limits[row] for row in rows], self._ends, search, prefix=prefix
                 )
-                yield from zip(rows, self.watch(mine, found) if search.with_looks else found, strict=True)
+                yield from zip(rows, self.trace(mine, found) if search.return_attention else found, strict=True)
 
         return work
 
@@ -198,7 +198,7 @@ class NativeTranslator:
         plain = [row for row, wanted in enumerate(phrases) if not wanted]
         forced = [row for row, wanted in enumerate(phrases) if wanted]
         wait = other.begin([sources[row] for row in plain], [limits[row] for row in plain], search)
-        freely = replace(search, n_best=1, with_scores=True, with_looks=False)
+        freely = replace(search, n_best=1, with_scores=True, return_attention=False)
         wait_free = other.begin([sources[row] for row in forced], [limits[row] for row in forced], freely)
 
         def work() -> Iterator[tuple[int, list[Hypothesis]]]:
@@ -208,7 +208,7 @@ class NativeTranslator:
                 found = self._contain(sources[row], room, search, phrases[row])
                 best = found[0]
                 found[0] = replace(best, notes=compare_forced(best, free, phrases[row]))
-                yield row, self.watch([sources[row]], [found])[0] if search.with_looks else found
+                yield row, self.trace([sources[row]], [found])[0] if search.return_attention else found
             for number, found in wait():
                 yield plain[number], found
 
@@ -223,7 +223,7 @@ class NativeTranslator:
             return beam_with(step, start, self._ends, limit, search, phrases)
 
     @torch.inference_mode()
-    def watch(self, sources: Sequence[list[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+    def trace(self, sources: Sequence[list[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
         """The same, with where each token was read from: what was found is said once more, and watched."""
         from regard.model.capture import record_attention
 

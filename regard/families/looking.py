@@ -11,19 +11,19 @@ from regard.errors import ConfigError
 from regard.families.translate.translation import notes_on
 from regard.look.attribution import Why, explain_gaps, explain_pair, explain_text
 from regard.look.cancel import check_cancelled
-from regard.look.inspection import Kind, Said, Seen
-from regard.look.trace import as_batch, see_through, tell, watch_pair, watch_text
+from regard.look.inspection import Inspection, Kind, TokenScore
+from regard.look.trace import as_batch, see_through, tell, trace_pair, trace_text
 from regard.model.capture import record_hidden
 from regard.text.given import a_text, name_unknown
 
 if TYPE_CHECKING:
     from regard.families.answer.pipeline import Answerer
     from regard.families.fill.pipeline import Filler
-    from regard.families.pipeline import Trained
+    from regard.families.pipeline import Pipeline
     from regard.families.translate.pipeline import Translator
 
 
-def look_at_pair(translator: Translator, text: str, target: str | None, search: Search, why: bool) -> Seen:
+def look_at_pair(translator: Translator, text: str, target: str | None, search: Search, why: bool) -> Inspection:
     """What a translator looks at while it translates a text, or while it is made to say `target`."""
     tokenizer = translator.tokenizer
     _, parts, sources = translator.split([text])
@@ -39,32 +39,32 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
     if not said:
         raise ConfigError("nothing was said, so there is nothing to see")
     model = translator.model
-    kinds, told, lens = watch_pair(model, tokenizer, (sources[0], said))
+    kinds, told, lens = trace_pair(model, tokenizer, (sources[0], said))
     aligning = translator.alignment_heads
     looks = kinds["cross"].weights[aligning["layer"]][aligning["heads"]].mean(0).tolist()  # (T, S)
     ids = said[:-1] if said[-1] in (*translator.generation.ends, tokenizer.end_id) else said
     links = translator.aligner.align(sources[0], Hypothesis(ids, 0.0, len(ids) < len(said), looks))
     reasons = explain_pair(model, tokenizer, (sources[0], said), kinds["cross"].column_words) if why else None
-    return Seen("translate", text.strip(), tokenizer.decode(ids), kinds, told, links, aligning, lens, reasons,
+    return Inspection("translate", text.strip(), tokenizer.decode(ids), kinds, told, links, aligning, lens, reasons,
                 notes_on(tokenizer, [text], [1], sources)[0])  # fmt: skip
 
 
-def look_at_text(trained: Trained, task: str, text: str, ids: list[int], why: bool, notes: list[str]) -> Seen:
+def look_at_text(trained: Pipeline, task: str, text: str, ids: list[int], why: bool, notes: list[str]) -> Inspection:
     """What each token of a text looks at, and how likely it was."""
-    kinds, said, lens = watch_text(trained.model, trained.tokenizer, ids, None)
+    kinds, said, lens = trace_text(trained.model, trained.tokenizer, ids, None)
     reasons = explain_text(trained.model, trained.tokenizer, ids, kinds["text"].column_words) if why and said else None
-    return Seen(task, text, "", kinds, said, lens=lens, why=reasons, notes=notes)
+    return Inspection(task, text, "", kinds, said, lens=lens, why=reasons, notes=notes)
 
 
-def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], why: bool) -> Seen:
+def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], why: bool) -> Inspection:
     """What each token of a text looks at, and what would fill its gaps."""
     import torch
 
     model, tokenizer, unknown = trained.model, trained.tokenizer, trained.unknown(text)
     notes = [name_unknown(unknown)] if unknown else []
-    kinds, _, _ = watch_text(model, tokenizer, ids, [])
+    kinds, _, _ = trace_text(model, tokenizer, ids, [])
     if not gaps:
-        return Seen("fill", text, text, kinds, notes=notes)
+        return Inspection("fill", text, text, kinds, notes=notes)
     with torch.inference_mode():
         with record_hidden(model) as states:
             logits = model.logits(model(as_batch(model, ids))[0, gaps])  # (gaps, V)
@@ -73,10 +73,10 @@ def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], wh
         said = tell(logits, best, gaps, tokenizer)
         lens = see_through(model, model.stack, states["stack"], gaps, tokenizer)
     reasons = explain_gaps(model, tokenizer, ids, gaps, best, kinds["text"].column_words) if why else None
-    return Seen("fill", text, trained.put_in(text, best), kinds, said, lens=lens, why=reasons, notes=notes)
+    return Inspection("fill", text, trained.put_in(text, best), kinds, said, lens=lens, why=reasons, notes=notes)
 
 
-def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> Seen:
+def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> Inspection:
     """What each hop looks at when a question is asked about a story, and what each sentence is worth."""
     import torch
 
@@ -85,7 +85,7 @@ def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> 
     weights = torch.tensor(answer.hops)[None, None]  # (1, 1, hops, M)
     kind = Kind(rows, answer.sentences, weights, list(range(len(rows))), list(range(len(answer.sentences))))
     chances = answerer.chances(answer.sentences, question)
-    said = [Said(len(rows) - 1, answer.text, answer.probability, chances[:8])]
+    said = [TokenScore(len(rows) - 1, answer.text, answer.probability, chances[:8])]
     reasons = None
     if why:
         lost = []
@@ -95,10 +95,10 @@ def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> 
             found = dict(answerer.chances(rest, question)) if rest else {}
             lost.append(answer.probability - found.get(answer.text, 0.0))
         reasons = Why([], [lost], [], [])
-    return Seen("answer", question, answer.text, {"hops": kind}, said, why=reasons, notes=answer.notes)
+    return Inspection("answer", question, answer.text, {"hops": kind}, said, why=reasons, notes=answer.notes)
 
 
-def look_at_reader(trained: Trained, text: str, ids: list[int], notes: list[str]) -> Seen:
+def look_at_reader(trained: Pipeline, text: str, ids: list[int], notes: list[str]) -> Inspection:
     """What each token of a text looks at, in a model that says nothing."""
-    kinds, _, _ = watch_text(trained.model, trained.tokenizer, ids, [])
-    return Seen("encode", text, "", kinds, notes=notes)
+    kinds, _, _ = trace_text(trained.model, trained.tokenizer, ids, [])
+    return Inspection("encode", text, "", kinds, notes=notes)

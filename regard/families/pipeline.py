@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from regard.engines.cache import Copy, open_copy
+from regard.engines.cache import CTranslate2Cache, open_cache
 from regard.engines.network import build_empty, fill, list_for, read_for, rows_of, shapes_of
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError, FolderError
@@ -34,7 +34,7 @@ GENERATING = ("translate", "write")
 PADDING = {"marian": 58100, "pegasus": 0}  # what transformers takes where config.json does not say
 
 
-class Trained(Movable):
+class Pipeline(Movable):
     """A network, its tokenizer and its folder; each family adds what it can do."""
 
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
@@ -82,7 +82,9 @@ class Trained(Movable):
         """Where the network computes."""
         return next(self.model.parameters()).device
 
-    def _fast_copy(self, describe: Callable[[ModelFolder, Any, Generation], tuple[Described, Numbers]]) -> Copy | None:
+    def _fast_copy(
+        self, describe: Callable[[ModelFolder, Any, Generation], tuple[Described, Numbers]]
+    ) -> CTranslate2Cache | None:
         """The fast engine's copy, made if it is not there or not what we would write; None where torch is to run.
 
         `describe` tells what belongs into it, or raises ConfigError if there is no such model there.
@@ -97,7 +99,7 @@ class Trained(Movable):
         try:
             if find_spec("ctranslate2") is None:
                 raise ConfigError("the package ctranslate2 is not installed")
-            return open_copy(self._folder, lambda: describe(self._folder, self.tokenizer, self.generation))
+            return open_cache(self._folder, lambda: describe(self._folder, self.tokenizer, self.generation))
         except (OSError, ConfigError) as problem:
             where, why = f"{self._folder.folder} cannot be written", getattr(problem, "strerror", None)
             what = f"{where}: {why}" if isinstance(problem, OSError) else str(problem)
@@ -106,7 +108,7 @@ class Trained(Movable):
             warnings.warn(f"no copy for the fast engine ({what}); torch runs instead", RuntimeWarning, stacklevel=4)
             return None
 
-    def _open_fast(self, kind: Callable[..., Fast], copy: Copy, size: int) -> Fast:
+    def _open_fast(self, kind: Callable[..., Fast], copy: CTranslate2Cache, size: int) -> Fast:
         """The fast engine, in the layout that was measured on this machine; measured now if it was not."""
         precision = self._running.precision or "float32"
         engine = kind(
@@ -159,15 +161,15 @@ def generation_of(folder: ModelFolder, tokenizer: Any) -> Generation:
     return found
 
 
-def adopt_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: Trained) -> nn.Module:
+def load_partial_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: Pipeline) -> nn.Module:
     """A network with what a plain BERT has for it; the rest is fresh, the same every time, and told."""
     import torch
 
-    from regard.formats.bert_generation import adopt
+    from regard.formats.bert_generation import load_partial
 
     model: Any = build_empty(build)
     listed = list_for(folder, model.config)
-    found, opened.dropped, opened.new = adopt(read_for(folder, listed, shapes_of(model)), shapes_of(model))
+    found, opened.dropped, opened.new = load_partial(read_for(folder, listed, shapes_of(model)), shapes_of(model))
     if missing := [name for name in opened.new if ".cross_" not in name and name != "bias"]:
         raise FolderError(f"{folder.folder}: weights do not fit config.json: {', '.join(missing[:5])} missing")
     with torch.random.fork_rng(devices=[]):  # the caller's random numbers are left alone

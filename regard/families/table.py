@@ -30,14 +30,14 @@ TABLE: dict[str, list[Row]] = {
         Row(ENDLESS, "base", {"model": {"dropout": 0.1}, "train": {"tokens_per_batch": 16384}}, minutes=300),
     ],
     "write": [
-        Row(500_000, "tiny", {"text": {"tokenizer": "char"}, "train": {"smoothing": 0.0}}),
-        Row(17_000_000, "small", {"text": {"tokenizer": "bpe"}, "train": {"smoothing": 0.0}}),
-        Row(ENDLESS, "base", {"text": {"tokenizer": "bpe"}, "train": {"smoothing": 0.0}}),
+        Row(500_000, "tiny", {"text": {"tokenizer": "char"}, "train": {"label_smoothing": 0.0}}),
+        Row(17_000_000, "small", {"text": {"tokenizer": "bpe"}, "train": {"label_smoothing": 0.0}}),
+        Row(ENDLESS, "base", {"text": {"tokenizer": "bpe"}, "train": {"label_smoothing": 0.0}}),
     ],
     "fill": [
-        Row(5_000_000, "tiny", {"text": {"tokenizer": "wordpiece"}, "train": {"smoothing": 0.0}}),
-        Row(200_000_000, "small", {"text": {"tokenizer": "wordpiece"}, "train": {"smoothing": 0.0}}),
-        Row(ENDLESS, "base", {"text": {"tokenizer": "wordpiece"}, "train": {"smoothing": 0.0}}),
+        Row(5_000_000, "tiny", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}),
+        Row(200_000_000, "small", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}),
+        Row(ENDLESS, "base", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}),
     ],
 }
 

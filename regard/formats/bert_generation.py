@@ -81,7 +81,7 @@ def export_decoder_config(config: dict[str, Any]) -> dict[str, Any]:
     return export_encoder_config(config) | told
 
 
-def adopt(weights: Weights, shapes: Shapes) -> tuple[Weights, list[str], list[str]]:
+def load_partial(weights: Weights, shapes: Shapes) -> tuple[Weights, list[str], list[str]]:
     """Of a plain BERT what a network here can use, under our names; what was dropped; and what is new, by our names."""
     renamed = {modern(name): array for name, array in weights.items()}
     weights = with_prefix(renamed, "bert.", ("embeddings.", "encoder.", "pooler."))

@@ -23,7 +23,7 @@ PARTS = ("query", "key", "value")
 
 def can_translate(model: ModelConfig) -> bool:
     """Whether CTranslate2 has such a translator."""
-    is_plain = not model.is_gated and model.has_bias and model.norm_kind == "layer" and model.key_heads is None
+    is_plain = not model.is_gated and model.has_bias and model.norm_kind == "layer" and model.kv_heads is None
     return model.positions == "sinusoidal" and is_plain and model.value_width is None
 
 
@@ -35,7 +35,7 @@ def can_write(model: ModelConfig) -> bool:
 def translator_shapes(model: ModelConfig) -> Shapes:
     """The weights of a translator that CTranslate2 has, by name."""
     shapes: Shapes = {"embedding.table.weight": (model.vocab_size, model.width)}
-    if not model.is_tied:
+    if not model.tie_embeddings:
         shapes["output.weight"] = (model.vocab_size, model.width)
     if model.has_output_bias:
         shapes["output_bias"] = (model.vocab_size,)
@@ -46,7 +46,7 @@ def translator_shapes(model: ModelConfig) -> Shapes:
 def writer_shapes(model: ModelConfig) -> Shapes:
     """The weights of a writer that CTranslate2 has, by name."""
     shapes: Shapes = {"embedding.table.weight": (model.vocab_size, model.width)}
-    if not model.is_tied:
+    if not model.tie_embeddings:
         shapes["output.weight"] = (model.vocab_size, model.width)
     if model.positions == "learned":
         shapes["stack.positions.table"] = (model.max_positions, model.width)
@@ -54,16 +54,20 @@ def writer_shapes(model: ModelConfig) -> Shapes:
 
 
 def _stack_shapes(prefix: str, model: ModelConfig, layers: int, *, reads_memory: bool = False) -> Shapes:
-    width, inner = model.width, model.inner
-    narrow = width // model.heads * (model.key_heads or model.heads)  # of keys and values
+    width, ffn_width = model.width, model.ffn_width
+    narrow = width // model.heads * (model.kv_heads or model.heads)  # of keys and values
     block: dict[str, tuple[int, ...]] = {}
     for kind in ("self", "cross") if reads_memory else ("self",):
         block |= {f"{kind}_attention.{part}": (rows, width)
                   for part, rows in (*zip(PARTS, (width, narrow, narrow), strict=True), ("output", width))}  # fmt: skip
         block[f"{kind}_residual.norm"] = (width,)
-    block |= {"feed_forward.rise": (inner, width), "feed_forward.fall": (width, inner), "feed_residual.norm": (width,)}
+    block |= {
+        "feed_forward.up": (ffn_width, width),
+        "feed_forward.down": (width, ffn_width),
+        "feed_residual.norm": (width,),
+    }
     if model.is_gated:
-        block["feed_forward.gate"] = (inner, width)
+        block["feed_forward.gate"] = (ffn_width, width)
     named = {f"{prefix}blocks.{number}.{name}": shape for number in range(layers) for name, shape in block.items()}
     if model.norm == "pre":
         named[f"{prefix}norm"] = (width,)
@@ -124,7 +128,7 @@ def describe_writer(model: ModelConfig, weights: Weights, pieces: list[str], tol
     """A writer, of GPT-2's shape or a modern one."""
     made = Described("TransformerDecoderSpec", 8, "vocabulary.json", pieces)
     made.config = _config(model, pieces, pieces[told.ends[0]])
-    made.config["multi_query_attention"] = model.key_heads != model.heads  # as they say it, also where nobody chose
+    made.config["multi_query_attention"] = model.kv_heads != model.heads  # as they say it, also where nobody chose
     table = weights["embedding.table.weight"]  # (V, D)
     made.variables |= _settings("decoder", num_heads=np.int16(model.heads), pre_norm=True,
                                 activation=np.int8(ACTIVATIONS[model.activation]), scale_embeddings=False)  # fmt: skip
@@ -146,8 +150,8 @@ def describe_writer(model: ModelConfig, weights: Weights, pieces: list[str], tol
         if model.positions == "rotary":
             made.variables |= _settings(attention, rotary_dim=np.int32(0), rotary_interleave=False,
                                         rotary_base=np.float32(model.rotary_base))  # fmt: skip
-        if model.key_heads is not None:
-            made.variables |= _settings(attention, num_heads_kv=np.int32(model.key_heads))
+        if model.kv_heads is not None:
+            made.variables |= _settings(attention, num_heads_kv=np.int32(model.kv_heads))
     return made
 
 
@@ -197,10 +201,10 @@ class _Stack:
                 self._norm(f"{layer}attention/layer_norm", f"{block}cross_residual.norm")
             if model.is_gated:  # the activation is on the gate, which they call the first of the two
                 self._linear(f"{layer}ffn/linear_0", f"{block}feed_forward.gate")
-                self._linear(f"{layer}ffn/linear_0_noact", f"{block}feed_forward.rise")
+                self._linear(f"{layer}ffn/linear_0_noact", f"{block}feed_forward.up")
             else:
-                self._linear(f"{layer}ffn/linear_0", f"{block}feed_forward.rise")
-            self._linear(f"{layer}ffn/linear_1", f"{block}feed_forward.fall")
+                self._linear(f"{layer}ffn/linear_0", f"{block}feed_forward.up")
+            self._linear(f"{layer}ffn/linear_1", f"{block}feed_forward.down")
             self._norm(f"{layer}ffn/layer_norm", f"{block}feed_residual.norm")
         if model.norm == "pre":
             self._norm("layer_norm", "norm")

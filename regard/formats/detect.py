@@ -41,7 +41,7 @@ def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     return {
         "task": FAMILIES[architecture],
         "foreign": architecture,
-        "settings": {"train": {"hidden": 0.15, "whole_words": False}},
+        "settings": {"train": {"mask_rate": 0.15, "whole_words": False}},
         "data": {"longest_source": config.get("max_position_embeddings") or 512},
     }
 

@@ -123,7 +123,7 @@ def export_weights(weights: dict[str, Tensor], model: ModelConfig) -> dict[str, 
     return found
 
 
-def adopt_side(weights: Weights, shapes: Shapes, kind: str) -> Weights:
+def load_partial_side(weights: Weights, shapes: Shapes, kind: str) -> Weights:
     """Of a model by itself what one side of a pair is; a plain BERT has no cross-attention for a decoder, and a bare
     one no head: these alone may be missing, and stay fresh.
     """

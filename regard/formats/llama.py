@@ -24,9 +24,9 @@ NAMES = (
     ("self_attention.value.", "self_attn.v_proj."),
     ("self_residual.norm.", "input_layernorm."),
     ("feed_residual.norm.", "post_attention_layernorm."),
-    ("feed_forward.rise.", "mlp.up_proj."),
+    ("feed_forward.up.", "mlp.up_proj."),
     ("feed_forward.gate.", "mlp.gate_proj."),
-    ("feed_forward.fall.", "mlp.down_proj."),
+    ("feed_forward.down.", "mlp.down_proj."),
 )
 OUTPUT = {"output.weight": "lm_head.weight"}  # where tokens are said with a table of their own
 UNUSED = r"rotary_emb\.inv_freq$"  # worked out, not learned
@@ -74,10 +74,10 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
         "model_type": "llama",
         "vocab_size": model.vocab_size,
         "hidden_size": model.width,
-        "intermediate_size": model.inner,
+        "intermediate_size": model.ffn_width,
         "num_hidden_layers": model.layers,
         "num_attention_heads": model.heads,
-        "num_key_value_heads": model.key_heads or model.heads,
+        "num_key_value_heads": model.kv_heads or model.heads,
         "head_dim": model.width // model.heads,
         "hidden_act": model.activation,
         "max_position_embeddings": model.max_positions,
@@ -87,7 +87,7 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
         "attention_dropout": 0.0,
         "mlp_bias": False,
         "hidden_dropout": model.dropout,
-        "tie_word_embeddings": model.is_tied,
+        "tie_word_embeddings": model.tie_embeddings,
         "bos_token_id": end_id,
         "eos_token_id": end_id,
         "dtype": "float32",
@@ -100,19 +100,19 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
     width, heads = told["hidden_size"], told["num_attention_heads"]
     if told["head_dim"] is not None:
         refuse_others(CONFIG, told, head_dim=(None if heads < 1 else width // heads,))
-    key_heads = heads if told["num_key_value_heads"] is None else told["num_key_value_heads"]
+    kv_heads = heads if told["num_key_value_heads"] is None else told["num_key_value_heads"]
     return make_shape(
         kind="llama",
         vocab_size=told["vocab_size"],
         layers=told["num_hidden_layers"],
         width=width,
         heads=heads,
-        key_heads=None if key_heads == heads else key_heads,
-        inner=told["intermediate_size"],
+        kv_heads=None if kv_heads == heads else kv_heads,
+        ffn_width=told["intermediate_size"],
         activation=activation(told, "hidden_act"),
         epsilon=told["rms_norm_eps"],
         rotary_base=_rotary_base(told),
-        is_tied=told["tie_word_embeddings"],
+        tie_embeddings=told["tie_word_embeddings"],
         max_positions=told["max_position_embeddings"],
         dropout=told["hidden_dropout"],
         **SHAPE,

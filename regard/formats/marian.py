@@ -36,8 +36,8 @@ NAMES = (
     ("self_residual.norm.", "self_attn_layer_norm."),
     ("cross_residual.norm.", "encoder_attn_layer_norm."),
     ("feed_residual.norm.", "final_layer_norm."),
-    ("feed_forward.rise.", "fc1."),
-    ("feed_forward.fall.", "fc2."),
+    ("feed_forward.up.", "fc1."),
+    ("feed_forward.down.", "fc2."),
     ("output.weight", "lm_head.weight"),  # of the whole model, where it has a table of its own to say tokens with
 )
 KEYS = {
@@ -80,7 +80,7 @@ def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) 
     from regard.model.stack import NEVER
 
     renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items() if name != "output_bias"})
-    if not model.is_tied:
+    if not model.tie_embeddings:
         renamed |= {name: renamed[SHARED].clone() for name in COPIES}
     bias = torch.zeros(1, len(renamed[SHARED]))
     if "output_bias" in weights:
@@ -132,7 +132,7 @@ def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any
         for name, value in (
             ("layers", (side == "decoder" and model.decoder_layers) or model.layers),
             ("attention_heads", model.heads),
-            ("ffn_dim", model.inner),
+            ("ffn_dim", model.ffn_width),
             ("layerdrop", 0.0),
         )
     }
@@ -156,7 +156,7 @@ def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any
         "position_embedding_type": model.positions,
         "has_output_bias": model.has_output_bias,
         "share_encoder_decoder_embeddings": True,
-        "tie_word_embeddings": model.is_tied,
+        "tie_word_embeddings": model.tie_embeddings,
         "is_encoder_decoder": True,
         "use_cache": True,
         "pad_token_id": pad_id,
@@ -184,12 +184,12 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
         decoder_layers=None if decoder_layers == layers else decoder_layers,
         width=told["d_model"],
         heads=told["encoder_attention_heads"],
-        inner=told["encoder_ffn_dim"],
+        ffn_width=told["encoder_ffn_dim"],
         norm="pre" if kind == "pegasus" else "post",
         activation=activation(told, "activation_function"),
         max_positions=told["max_position_embeddings"],
         dropout=told["dropout"],
-        is_tied=told["tie_word_embeddings"],
+        tie_embeddings=told["tie_word_embeddings"],
         has_output_bias=told["has_output_bias"],
     )
 

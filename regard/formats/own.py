@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PREFIX = "regard-"
+# What settings and weights were called in folders of version 0.1.
+OLD_SETTINGS = {"inner": "ffn_width", "key_heads": "kv_heads", "is_tied": "tie_embeddings", "segments": "token_types"}
+OLD_WEIGHTS = {".feed_forward.rise.": ".feed_forward.up.", ".feed_forward.fall.": ".feed_forward.down."}
 
 
 def export_config(model: ModelConfig, task: str) -> dict[str, Any]:
@@ -29,7 +32,13 @@ def export_config(model: ModelConfig, task: str) -> dict[str, Any]:
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json that `export_config` wrote."""
     settings = {name: value for name, value in config.items() if name not in {"architectures", "model_type", "dtype"}}
-    return make_shape(**settings)
+    return make_shape(**_renamed(settings))
+
+
+def _renamed(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings under today's names."""
+    found = {OLD_SETTINGS.get(name, name): value for name, value in settings.items()}
+    return found | ({"encoder": _renamed(found["encoder"])} if isinstance(found.get("encoder"), dict) else {})
 
 
 def tells_all(layout: Any, config: dict[str, Any], model: ModelConfig) -> bool:
@@ -43,7 +52,7 @@ def tells_all(layout: Any, config: dict[str, Any], model: ModelConfig) -> bool:
 
 def _plainly(model: ModelConfig) -> dict[str, Any]:
     """The settings of a shape, where one that says the same as none is none."""
-    same = {"decoder_layers": model.layers, "key_heads": model.heads, "value_width": model.width // model.heads}
+    same = {"decoder_layers": model.layers, "kv_heads": model.heads, "value_width": model.width // model.heads}
     told = model.model_dump(exclude={"kind"})
     return told | {name: None for name, value in same.items() if told[name] == value}
 
@@ -55,5 +64,9 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     """The same back."""
+    for name in list(weights):
+        old = next((part for part in OLD_WEIGHTS if part in f".{name}"), None)
+        if old is not None:
+            weights[f".{name}".replace(old, OLD_WEIGHTS[old])[1:]] = weights.pop(name)
     check(weights, shapes, whole_numbers=("chosen",))
     return weights

@@ -25,7 +25,7 @@ LOGITS = 2**24  # numbers that they may take together
 
 
 @dataclass(frozen=True)
-class Off:
+class HeadAblation:
     """What becomes of the answer when one head says nothing."""
 
     kind: str
@@ -43,7 +43,7 @@ class Why:
     rows: list[int]  # of the first kind of attention: which looked when each token was said
     left_out: list[list[float]]  # (T, S): log-probability lost when the column's word is left out
     gradient: list[list[float]]  # (T, S): gradient x input, a first guess at the same
-    off: list[Off]
+    off: list[HeadAblation]
 
 
 @contextmanager
@@ -138,7 +138,9 @@ def _explain(
                 muted = read([source])[0]  # (T, V)
             chances = muted.gather(1, labels[:, None])[:, 0]  # (T,)
             best = tokenizer.tokens(muted.argmax(-1).tolist())
-            off.append(Off(kind, layer + 1, head + 1, float((base - chances).mean()), chances.exp().tolist(), best))
+            off.append(
+                HeadAblation(kind, layer + 1, head + 1, float((base - chances).mean()), chances.exp().tolist(), best)
+            )
     return Why(list(rows), costs, _gradients(model, source, labels, read), off)
 
 

@@ -22,7 +22,7 @@ from regard.look.draw import MARK as SVG_MARK
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.look.inspection import Kind, Seen
+    from regard.look.inspection import Inspection, Kind
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
 SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "said", "why", "page")
@@ -37,7 +37,7 @@ NEAR = 1000  # bytes
 HEIGHT = 760  # of the frame in a notebook, in pixels
 
 
-def describe(seen: Seen) -> dict[str, Any]:
+def describe(seen: Inspection) -> dict[str, Any]:
     """Everything but the weights themselves."""
     kinds = {
         name: {
@@ -67,7 +67,7 @@ def describe(seen: Seen) -> dict[str, Any]:
     }
 
 
-def to_json(seen: Seen) -> str:
+def to_json(seen: Inspection) -> str:
     """Weights as nested lists: kinds[name].weights[layer][head][row][column]; rollout[row][column]."""
     told = describe(seen)
     for name in seen.kinds:
@@ -85,7 +85,7 @@ def _listed(kind: Kind) -> str:
     return f"[{', '.join(f'[{heads}]' for heads in layers)}]"
 
 
-def to_html(seen: Seen) -> str:
+def to_html(seen: Inspection) -> str:
     """One file; what is shown first comes first in it, so that it is painted before the rest is read."""
     told = describe(seen)
     maps = {name: _maps(seen, name) for name in seen.kinds}
@@ -107,7 +107,7 @@ def to_html(seen: Seen) -> str:
     return "".join([*body, "</body>\n</html>\n"])
 
 
-def to_frame(seen: Seen) -> str:
+def to_frame(seen: Inspection) -> str:
     """The page in a frame, as notebooks show it."""
     page = escape(to_html(seen), quote=True)
     return f'<iframe srcdoc="{page}" style="width:100%;height:{HEIGHT}px;border:0" sandbox="allow-scripts"></iframe>'
@@ -137,7 +137,7 @@ def refuse_file_of_others(path: Path) -> None:
     raise ConfigError(f"{path} is there already and was not made by regard; move it away, or choose another name")
 
 
-def _maps(seen: Seen, name: str) -> dict[str, str]:
+def _maps(seen: Inspection, name: str) -> dict[str, str]:
     """Every map of a kind, packed: mean, those of single heads by layer-head from 1, rollout, alignment."""
     weights = seen.kinds[name].weights  # (layers, H, T, S)
     found = {"mean": _pack(weights.mean((0, 1))), "rollout": _pack(seen.facts[name]["rollout"])}
@@ -160,7 +160,7 @@ def _pack(weights: Tensor) -> str:
     return base64.b64encode(torch.stack([low, high], dim=-1).to(torch.uint8).numpy().tobytes()).decode()
 
 
-def _why(seen: Seen) -> dict[str, Any] | None:
+def _why(seen: Inspection) -> dict[str, Any] | None:
     if seen.why is None:
         return None
     told: dict[str, Any] = asdict(seen.why)

@@ -32,7 +32,7 @@ class Kind(NamedTuple):
     column_words: Sequence[int | None]
 
 
-class Said(NamedTuple):
+class TokenScore(NamedTuple):
     """A token that was said or read, how likely the model held it, and what it held likeliest there."""
 
     place: int  # the row that said it
@@ -42,7 +42,7 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Seen:
+class Inspection:
     """All layers and all heads of every kind of attention, the most telling kind first; and what was said.
 
     Of a translator: cross (the translation looks at the source), encoder, decoder. Of a writer and a filler: text. Of
@@ -54,7 +54,7 @@ class Seen:
     text: str  # what the model was given
     answer: str  # what it said
     kinds: dict[str, Kind]
-    said: list[Said] = field(default_factory=list)
+    said: list[TokenScore] = field(default_factory=list)
     alignment: Links = field(default_factory=list)  # of a translator: (word of the source, word of the translation)
     aligning: dict[str, Any] | None = None  # of a translator: the layer and the heads, from 0, that the alignment is of
     lens: list[list[list[tuple[str, float]]]] = field(

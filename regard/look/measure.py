@@ -10,12 +10,12 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.look.inspection import Seen
+    from regard.look.inspection import Inspection
 
 STUCK = 0.5  # a head that spends half of its looks on one place, whoever looks, has a sink
 
 
-def measure(seen: Seen, name: str) -> dict[str, Any]:
+def measure(seen: Inspection, name: str) -> dict[str, Any]:
     """rollout (T, S) · entropy (layers, H): 0 at one place, 1 everywhere alike · sink (layers, H): a place or None"""
     kind = seen.kinds[name]
     return {
@@ -39,7 +39,7 @@ def find_sink(weights: Tensor) -> int | None:
     return int(place) if float(share) >= STUCK else None
 
 
-def roll_out(seen: Seen, name: str) -> Tensor:
+def roll_out(seen: Inspection, name: str) -> Tensor:
     """Attention through all layers: each takes half from below and half from where it looked (Abnar and Zuidema 2020).
 
     Of cross-attention: where the last layers look, through what the encoder mixed there. (T, S)

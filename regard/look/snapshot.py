@@ -1,4 +1,4 @@
-"""What a model in training looks at in a few held-out examples that stay the same: a frame of a film.
+"""What a model in training looks at in a few held-out examples that stay the same: a snapshot of its attention.
 
 Only the mean over the heads of each layer is kept, in thousandths: enough to see it form, and small.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from regard.look.inspection import Kind
-from regard.look.trace import watch_pair, watch_text
+from regard.look.trace import trace_pair, trace_text
 from regard.model.capture import record_attention
 from regard.text.corpus import Pair
 from regard.text.stories import Story
@@ -20,25 +20,25 @@ PROBES, MOST_TOKENS = 3, 40
 Probe = dict[str, Any]  # rows and columns: labels; maps: of each layer (T, S)
 
 
-def probe_pairs(model: Any, tokenizer: Any, pairs: Sequence[Pair]) -> list[Probe]:
+def snapshot_pairs(model: Any, tokenizer: Any, pairs: Sequence[Pair]) -> list[Probe]:
     """Where each token of the reference reads the source."""
     found, most = [], min(MOST_TOKENS, model.config.longest)
     for pair in pairs:
         source, target = tokenizer.encode(pair.source), tokenizer.encode_targets([pair.target])[0]
         if max(len(source), len(target)) <= most:
-            found.append(_frame(watch_pair(model, tokenizer, (source, target))[0]["cross"]))
+            found.append(_frame(trace_pair(model, tokenizer, (source, target))[0]["cross"]))
         if len(found) == PROBES:
             break
     return found
 
 
-def probe_texts(model: Any, tokenizer: Any, texts: Sequence[list[int]]) -> list[Probe]:
+def snapshot_texts(model: Any, tokenizer: Any, texts: Sequence[list[int]]) -> list[Probe]:
     """What each token of a text looks at."""
     cut = [ids[:MOST_TOKENS] for ids in texts[:PROBES] if len(ids) > 1]
-    return [_frame(watch_text(model, tokenizer, ids, [])[0]["text"]) for ids in cut]
+    return [_frame(trace_text(model, tokenizer, ids, [])[0]["text"]) for ids in cut]
 
 
-def probe_stories(model: Any, batch: Any, stories: Sequence[Story]) -> list[Probe]:
+def snapshot_stories(model: Any, batch: Any, stories: Sequence[Story]) -> list[Probe]:
     """Which sentences of a story each hop looks at; batch: the stories as the model reads them."""
     model.eval()
     with torch.inference_mode(), record_attention(model) as recorded:

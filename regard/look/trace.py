@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.look.inspection import Kind, Said, make_kind
+from regard.look.inspection import Kind, TokenScore, make_kind
 from regard.model.capture import Recorded, record_attention, record_hidden
 from regard.model.stack import Stack
 from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
@@ -22,9 +22,9 @@ ALTERNATIVES, IN_LENS = 8, 3  # likeliest tokens that are told at each place, an
 
 
 @torch.inference_mode()
-def watch_pair(
+def trace_pair(
     model: Translating, tokenizer: Any, pair: Pair
-) -> tuple[dict[str, Kind], list[Said], list[list[list[tuple[str, float]]]]]:
+) -> tuple[dict[str, Kind], list[TokenScore], list[list[list[tuple[str, float]]]]]:
     """What a translator looks at while it reads a source and is made to say a target; how likely each token was; and
     what each layer would have said.
     """
@@ -46,9 +46,9 @@ def watch_pair(
 
 
 @torch.inference_mode()
-def watch_text(
+def trace_text(
     model: Any, tokenizer: Any, ids: list[int], places: Sequence[int] | None
-) -> tuple[dict[str, Kind], list[Said], list[list[list[tuple[str, float]]]]]:
+) -> tuple[dict[str, Kind], list[TokenScore], list[list[list[tuple[str, float]]]]]:
     """What each token of a text looks at; and how likely it was, as the token before foresaw it.
 
     places: those that were guessed themselves, as gaps are; None: each foresees the next. Nothing is said by models
@@ -73,13 +73,13 @@ def as_batch(model: Any, ids: list[int]) -> Tensor:
     return torch.tensor([ids], device=next(model.parameters()).device)
 
 
-def tell(logits: Tensor, ids: Sequence[int], places: Sequence[int], tokenizer: Any) -> list[Said]:
+def tell(logits: Tensor, ids: Sequence[int], places: Sequence[int], tokenizer: Any) -> list[TokenScore]:
     """logits (T, V) of the tokens `ids` at `places` -> how likely each was, and the likeliest."""
     chances = logits.softmax(-1)  # (T, V)
     own = chances.gather(1, torch.tensor([list(ids)], device=logits.device).T)[:, 0].tolist() if len(ids) else []
     best = _likeliest(chances, ALTERNATIVES, tokenizer)
     return [
-        Said(place, tokenizer.tokens([number])[0], chance, others)
+        TokenScore(place, tokenizer.tokens([number])[0], chance, others)
         for place, number, chance, others in zip(places, ids, own, best, strict=True)
     ]
 

@@ -118,29 +118,29 @@ class MultiHeadAttention(nn.Module):
         memory_width: int | None = None,
         key_width: int | None = None,
         value_width: int | None = None,
-        key_heads: int | None = None,
+        kv_heads: int | None = None,
         has_bias: bool = True,
     ) -> None:
-        """key_width and value_width are per head; by default the heads share `width`. With key_heads, so many heads of
+        """key_width and value_width are per head; by default the heads share `width`. With kv_heads, so many heads of
         keys and values are each looked at by several heads.
         """
         super().__init__()
-        _refuse_odd_heads(width, heads, key_heads, is_shared=key_width is None or value_width is None)
+        _refuse_odd_heads(width, heads, kv_heads, is_shared=key_width is None or value_width is None)
         self.heads = heads
-        self.key_heads = key_heads or heads
+        self.kv_heads = kv_heads or heads
         key_width = key_width or width // heads
         value_width = value_width or width // heads
         self.query = nn.Linear(width, heads * key_width, bias=has_bias)
-        self.key = nn.Linear(memory_width or width, self.key_heads * key_width, bias=has_bias)
-        self.value = nn.Linear(memory_width or width, self.key_heads * value_width, bias=has_bias)
+        self.key = nn.Linear(memory_width or width, self.kv_heads * key_width, bias=has_bias)
+        self.value = nn.Linear(memory_width or width, self.kv_heads * value_width, bias=has_bias)
         self.output = nn.Linear(heads * value_width, width, bias=has_bias)
 
     def read(self, memory: Tensor, rotary: Rotary | None = None, start: int = 0) -> tuple[Tensor, Tensor]:
         """memory (B, S, D) -> key (B, G, S, K), value (B, G, S, K), of G key heads. `start` is the position of its
         first row.
         """
-        key, value = (self._split(part(memory), self.key_heads) for part in (self.key, self.value))  # (B, G, S, K)
-        return rotary.turn(key, start) if rotary else key, value
+        key, value = (self._split(part(memory), self.kv_heads) for part in (self.key, self.value))  # (B, G, S, K)
+        return rotary.rotate(key, start) if rotary else key, value
 
     def forward(
         self,
@@ -156,7 +156,7 @@ class MultiHeadAttention(nn.Module):
         """x (B, T, D) looks at key, value (B, G, S, K) -> (B, T, D)."""
         query = self._split(self.query(x), self.heads)  # (B, H, T, K)
         if rotary:
-            query = rotary.turn(query, start)
+            query = rotary.rotate(query, start)
         if WEIGHTS.is_open:
             mixed, weights = attend_with_weights(query, key, value, may_attend, is_causal=is_causal)
             WEIGHTS(self, weights)
@@ -168,15 +168,15 @@ class MultiHeadAttention(nn.Module):
         return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)  # (B, S, H*K) -> (B, H, S, K)
 
 
-def _refuse_odd_heads(width: int, heads: int, key_heads: int | None, *, is_shared: bool) -> None:
-    for name, number in (("width", width), ("heads", heads), ("key_heads", heads if key_heads is None else key_heads)):
+def _refuse_odd_heads(width: int, heads: int, kv_heads: int | None, *, is_shared: bool) -> None:
+    for name, number in (("width", width), ("heads", heads), ("kv_heads", heads if kv_heads is None else kv_heads)):
         if number < 1:
             raise ConfigError(f"{name}={number}: it must be at least 1")
     if is_shared and width % heads:
         raise ConfigError(f"width={width} cannot be shared equally by heads={heads}; "
                           f"try width={width + heads - width % heads}, or give key_width and value_width")  # fmt: skip
-    if heads % (key_heads or heads):
-        raise ConfigError(f"heads={heads} cannot be shared equally by key_heads={key_heads}; it must divide heads")
+    if heads % (kv_heads or heads):
+        raise ConfigError(f"heads={heads} cannot be shared equally by kv_heads={kv_heads}; it must divide heads")
 
 
 def _refuse_odd_mask(may_attend: Tensor) -> None:

@@ -55,16 +55,16 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.rise = nn.Linear(config.width, config.inner, bias=config.has_bias)
-        self.gate = nn.Linear(config.width, config.inner, bias=config.has_bias) if config.is_gated else None
-        self.fall = nn.Linear(config.inner, config.width, bias=config.has_bias)
+        self.up = nn.Linear(config.width, config.ffn_width, bias=config.has_bias)
+        self.gate = nn.Linear(config.width, config.ffn_width, bias=config.has_bias) if config.is_gated else None
+        self.down = nn.Linear(config.ffn_width, config.width, bias=config.has_bias)
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """x (B, T, D) -> (B, T, D)."""
         if self.gate is None:
-            return self.fall(self.activation(self.rise(x)))
-        return self.fall(self.activation(self.gate(x)) * self.rise(x))
+            return self.down(self.activation(self.up(x)))
+        return self.down(self.activation(self.gate(x)) * self.up(x))
 
 
 class Residual(nn.Module):
@@ -97,7 +97,7 @@ class Block(nn.Module):
     def __init__(self, config: ModelConfig, *, reads_memory: bool = False) -> None:
         super().__init__()
         make_attention = partial(
-            MultiHeadAttention, config.width, config.heads, key_heads=config.key_heads, value_width=config.value_width,
+            MultiHeadAttention, config.width, config.heads, kv_heads=config.kv_heads, value_width=config.value_width,
             has_bias=config.has_bias,
         )  # fmt: skip
         self.self_attention = make_attention()

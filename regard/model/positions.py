@@ -66,7 +66,7 @@ class Rotary(nn.Module):
         self.register_buffer("sines", torch.empty(0, device="cpu"), persistent=False)  # (places, K/2)
         self._grow(min(places, FIRST, MOST_FIRST // head_width))
 
-    def turn(self, x: Tensor, start: int = 0) -> Tensor:
+    def rotate(self, x: Tensor, start: int = 0) -> Tensor:
         """x (B, H, T, K), whose first token stands at place `start` -> (B, H, T, K)."""
         end = start + x.shape[2]
         cosines, sines = self.cosines, self.sines  # another thread may make others meanwhile

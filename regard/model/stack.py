@@ -95,7 +95,7 @@ class Stack(nn.Module):
         self, rows: int, room: int, memory: Tensor | None = None, may_attend: Tensor | None = None
     ) -> KeyValueCache:
         """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""
-        heads, key_width = self.config.key_heads or self.config.heads, self.config.width // self.config.heads
+        heads, key_width = self.config.kv_heads or self.config.heads, self.config.width // self.config.heads
         make = next(self.parameters()).new_empty
         keys = make(len(self.blocks), rows, heads, room, key_width)
         values = make(len(self.blocks), rows, heads, room, self.config.value_width or key_width)
@@ -132,7 +132,7 @@ def start_weights(network: nn.Module, config: ModelConfig, table_std: float) -> 
                 nn.init.zeros_(module.bias)
     for module in network.modules():
         if isinstance(module, MultiHeadAttention | FeedForward):
-            last = module.output if isinstance(module, MultiHeadAttention) else module.fall
+            last = module.output if isinstance(module, MultiHeadAttention) else module.down
             last.weight *= (2 * config.layers) ** -0.5
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=table_std)

@@ -91,7 +91,7 @@ class StoryBlock(nn.Module):
         self.attention_residual = Residual(config)
         self.feed_forward = FeedForward(config)
         self.feed_residual = Residual(config)
-        nn.init.zeros_(self.feed_forward.fall.weight)  # no thought of its own before it has learned one
+        nn.init.zeros_(self.feed_forward.down.weight)  # no thought of its own before it has learned one
 
     def forward(
         self, x: Tensor, newest: Tensor, others: Tensor, seen: tuple[Tensor, Tensor] | None = None

@@ -43,7 +43,7 @@ class EncoderDecoder(nn.Module):
         self.decoder = Stack(
             config.model_copy(update={"layers": config.decoder_layers or config.layers}), reads_memory=True
         )
-        self.output = None if config.is_tied else nn.Linear(config.width, config.vocab_size, bias=False)
+        self.output = None if config.tie_embeddings else nn.Linear(config.width, config.vocab_size, bias=False)
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.has_output_bias else None  # (V,)
         start_weights(self, config, table_std=config.width**-0.5)
 
@@ -153,7 +153,7 @@ class CausalLM(nn.Module):
         self.config = config
         self.embedding = Embedding(config)
         self.stack = Stack(config)
-        self.output = None if config.is_tied else nn.Linear(config.width, config.vocab_size, bias=False)
+        self.output = None if config.tie_embeddings else nn.Linear(config.width, config.vocab_size, bias=False)
         start_weights(self, config, table_std=SMALL)
 
     @property
@@ -187,21 +187,21 @@ class TextEncoder(nn.Module):
         self.pad_id = pad_id
         self.embedding = Embedding(config)
         # Which of several texts a token belongs to:
-        self.segments = nn.Embedding(config.segments, config.width) if config.segments else None
+        self.token_types = nn.Embedding(config.token_types, config.width) if config.token_types else None
         self.stack = Stack(config, norms_input=True)
         self._start(config)
 
     def _start(self, config: ModelConfig) -> None:
         start_small(self, config)
 
-    def forward(self, ids: Tensor, segments: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Tensor, token_types: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
         """ids (B, T) -> hidden (B, T, D), or at the wanted places (B, N) only (B, N, D).
 
         segments (B, T) of 0 and 1; all 0 if not given.
         """
         x = self.embedding(ids)  # (B, T, D)
-        if self.segments is not None:
-            x = x + (self.segments.weight[0] if segments is None else self.segments(segments))  # (B, T, D)
+        if self.token_types is not None:
+            x = x + (self.token_types.weight[0] if token_types is None else self.token_types(token_types))  # (B, T, D)
         return self.stack(x, may_attend=padding_mask(ids == self.pad_id), wanted=wanted)
 
 
@@ -214,7 +214,7 @@ class TextDecoder(nn.Module):
         self.pad_id = pad_id
         self.embedding = Embedding(config)
         is_bert = config.kind == "bert"  # which reads a text as the first of several, and turns before it says
-        self.segments = nn.Embedding(config.segments, config.width) if is_bert else None
+        self.token_types = nn.Embedding(config.token_types, config.width) if is_bert else None
         self.stack = Stack(config, reads_memory=True, norms_input=True)
         self.turn = nn.Linear(config.width, config.width) if is_bert else None
         self.turn_norm = make_norm(config) if is_bert else None
@@ -231,7 +231,7 @@ class TextDecoder(nn.Module):
     def embed(self, ids: Tensor) -> Tensor:
         """ids (B, T) -> (B, T, D)."""
         x = self.embedding(ids)
-        return x if self.segments is None else x + self.segments.weight[0]
+        return x if self.token_types is None else x + self.token_types.weight[0]
 
     def turned(self, hidden: Tensor) -> Tensor:
         """Hidden states as they are compared with the table of tokens; (..., D) -> (..., D)."""
@@ -258,7 +258,7 @@ class MaskedLM(TextEncoder):
     def _start(self, config: ModelConfig) -> None:
         self.turn, self.activation = nn.Linear(config.width, config.width), ACTIVATIONS[config.activation]
         self.turn_norm = make_norm(config)
-        self.output = None if config.is_tied else nn.Linear(config.width, config.vocab_size, bias=False)
+        self.output = None if config.tie_embeddings else nn.Linear(config.width, config.vocab_size, bias=False)
         super()._start(config)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from regard.errors import FolderError, RegardError
 from regard.look.cancel import cancelled_by, check_cancelled
-from regard.machine import step_back
+from regard.machine import lower_priority
 from regard.serve.limits import RequestError
 
 REST = 20.0  # seconds in which nobody looked, after which the process ends
@@ -99,7 +99,7 @@ def _answer_all(connection: Connection, folder: Path, about: dict[str, Any], mos
             with cancelled_by(check):
                 if opened is None:
                     opened = _open(folder, about)
-                    step_back(PATIENCE)  # only now: on a busy machine, loading torch would take a minute
+                    lower_priority(PATIENCE)  # only now: on a busy machine, loading torch would take a minute
                 text, options = json.loads(request)
                 status, told = 200, _look(opened, text, options, most_weights)
         except EOFError:

@@ -32,7 +32,7 @@ from regard.serve.metrics import Metrics
 from regard.serve.openai import make_openai
 from regard.serve.own import make_own
 from regard.serve.protocol import Protocol, Room
-from regard.serve.registry import Gallery
+from regard.serve.registry import ModelRegistry
 
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -42,7 +42,7 @@ LONG_QUEUE = 4096  # connections that may wait in the system until they are take
 SWITCH = 0.0005  # seconds that a lane's Python may go on while the loop waits to answer somebody; usually 0.005
 
 
-def make_app(gallery: Gallery, hosts: set[str], api_key: str | None = None) -> FastAPI:
+def make_app(gallery: ModelRegistry, hosts: set[str], api_key: str | None = None) -> FastAPI:
     """All routes, behind the guard."""
     app = FastAPI(title="regard", version=__version__, docs_url=None, redoc_url=None, telemetry=SILENT)
     metrics = Metrics()
@@ -123,7 +123,7 @@ def _page_files() -> dict[str, bytes]:
 class Server(uvicorn.Server):
     """Stops in good order: when told to, it takes no more, answers what it took, and ends with 0."""
 
-    gallery: Gallery
+    gallery: ModelRegistry
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -147,7 +147,12 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    gallery: Gallery, host: str, port: int, names: Sequence[str], api_key: str | None, ready: Callable[[int], None]
+    gallery: ModelRegistry,
+    host: str,
+    port: int,
+    names: Sequence[str],
+    api_key: str | None,
+    ready: Callable[[int], None],
 ) -> None:
     """Answers until it is told to stop; `ready` hears the port once the models are open. Until then it answers 503.
 

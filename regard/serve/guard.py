@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.serve.limits import RequestError, check_shape
 from regard.serve.metrics import Metrics
-from regard.serve.registry import Gallery
+from regard.serve.registry import ModelRegistry
 
 OPEN = {"/", "/health", "/ready"}  # routes that neither compute nor read anything; and the page, which holds nothing
 POLICY = (
@@ -39,7 +39,9 @@ log = logging.getLogger("regard.serve")
 class Guard:
     """Around all routes."""
 
-    def __init__(self, app: ASGIApp, gallery: Gallery, metrics: Metrics, hosts: set[str], api_key: str | None) -> None:
+    def __init__(
+        self, app: ASGIApp, gallery: ModelRegistry, metrics: Metrics, hosts: set[str], api_key: str | None
+    ) -> None:
         self._app, self._gallery, self._metrics, self._hosts, self._key = app, gallery, metrics, hosts, api_key
         self._is_everywhere = bool(EVERYWHERE & hosts)
         self._held = 0  # bytes of bodies that are not whole yet

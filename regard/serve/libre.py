@@ -14,7 +14,7 @@ from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.describe import STRING, TEXTS, WHOLE, described
 from regard.serve.limits import RequestError, check_shape
 from regard.serve.markup import Passage, lift, put_back
-from regard.serve.registry import Gallery, Served
+from regard.serve.registry import ModelRegistry, Served
 
 
 async def read_body(request: Request) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def number(fields: dict[str, Any], name: str, default: int) -> int:
     return value
 
 
-def make_libre(gallery: Gallery, has_key: bool) -> APIRouter:
+def make_libre(gallery: ModelRegistry, has_key: bool) -> APIRouter:
     """/translate, /languages, /detect, /frontend/settings."""
     router = APIRouter(tags=["LibreTranslate"])
 

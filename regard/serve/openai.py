@@ -20,12 +20,12 @@ from regard.serve.describe import SHARE, STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
 from regard.serve.own import texts_of, told_aside
-from regard.serve.registry import Gallery, Served
+from regard.serve.registry import ModelRegistry, Served
 
 MOST_CHANCES, MOST_STOPS, STOP_LETTERS = 8, 4, 200
 
 
-def make_openai(gallery: Gallery) -> APIRouter:
+def make_openai(gallery: ModelRegistry) -> APIRouter:
     """/v1/models, /v1/completions, /v1/embeddings."""
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
@@ -86,7 +86,7 @@ def make_openai(gallery: Gallery) -> APIRouter:
     return router
 
 
-def _embed(router: APIRouter, gallery: Gallery) -> None:
+def _embed(router: APIRouter, gallery: ModelRegistry) -> None:
     about = {"model": STRING, "input": TEXTS, "encoding_format": {"enum": ["float", "base64"]}}
 
     @router.post("/embeddings", openapi_extra=described("input", **about))
@@ -113,7 +113,7 @@ def _packed(vector: list[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
-def _options(fields: dict[str, Any], gallery: Gallery) -> dict[str, Any]:
+def _options(fields: dict[str, Any], gallery: ModelRegistry) -> dict[str, Any]:
     tokens = number(fields, "max_tokens", 16) if fields.get("max_tokens") is not None else 16
     gallery.limits.check_number("max_tokens", tokens, 1, gallery.limits.written)
     seed = number(fields, "seed", 0) if fields.get("seed") is not None else secrets.randbits(31)

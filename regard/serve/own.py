@@ -19,9 +19,9 @@ from regard.serve.aside import aside
 from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
 from regard.serve.libre import number, read_body, string
 from regard.serve.limits import RequestError
-from regard.serve.registry import Gallery, as_dict
+from regard.serve.registry import ModelRegistry, as_dict
 from regard.text.stories import split_sentences
-from regard.training.log import FILM, METRICS, read_after
+from regard.training.log import METRICS, SNAPSHOTS, read_after
 
 LETTERS_EACH = 400  # of a translation or a vector in an answer, about
 MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training that are told at a time
@@ -54,7 +54,7 @@ async def told_aside(about: dict[str, Any], name: str, entries: list[Any]) -> Re
     return Response(await aside(write, LETTERS_EACH * len(entries)), media_type="application/json")
 
 
-def make_own(gallery: Gallery) -> APIRouter:
+def make_own(gallery: ModelRegistry) -> APIRouter:
     """/api/…"""
     router = APIRouter(prefix="/api", tags=["regard"])
     limits = gallery.limits
@@ -108,7 +108,7 @@ def make_own(gallery: Gallery) -> APIRouter:
     return router
 
 
-def _look_inside(router: APIRouter, gallery: Gallery) -> None:
+def _look_inside(router: APIRouter, gallery: ModelRegistry) -> None:
     limits = gallery.limits
 
     about = {"model": STRING, "text": STRING, "target": STRING, "story": TEXTS, "why": SWITCH}
@@ -142,7 +142,7 @@ def _look_inside(router: APIRouter, gallery: Gallery) -> None:
         return Response(await aside(write, len(text)), media_type="application/json")
 
 
-def _watch_runs(router: APIRouter, gallery: Gallery) -> None:
+def _watch_runs(router: APIRouter, gallery: ModelRegistry) -> None:
     @router.get("/runs")
     async def runs() -> list[str]:
         """Trainings that can be watched."""
@@ -153,15 +153,15 @@ def _watch_runs(router: APIRouter, gallery: Gallery) -> None:
         """What a training has logged after a step."""
         return await _watched(gallery, name, lambda folder: read_run(folder, after))
 
-    @router.get("/runs/{name}/film")
-    async def film(name: str, after: int = -1) -> Response:
+    @router.get("/runs/{name}/snapshots")
+    async def snapshots(name: str, after: int = -1) -> Response:
         """What became of a training's samples, and what the model looked at in its probes, after a step."""
         return await _watched(
-            gallery, name, lambda folder: {"frames": _entries_after(folder / "run" / FILM, after, MOST_FRAMES)}
+            gallery, name, lambda folder: {"snapshots": _entries_after(folder / "run" / SNAPSHOTS, after, MOST_FRAMES)}
         )
 
 
-async def _watched(gallery: Gallery, name: str, read: Callable[[Path], dict[str, Any]]) -> Response:
+async def _watched(gallery: ModelRegistry, name: str, read: Callable[[Path], dict[str, Any]]) -> Response:
     """What is read of a run, read and written as JSON in another thread."""
     if name not in gallery.runs:
         raise RequestError(404, f"there is no run {name}")

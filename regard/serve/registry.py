@@ -18,7 +18,7 @@ from regard.look.cancel import cancelled_by
 from regard.serve.apart import Apart
 from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.limits import Limits, RequestError
-from regard.serve.scheduler import QUICK_TOKENS, Owner
+from regard.serve.scheduler import QUICK_TOKENS, BatchScheduler
 
 Push = Callable[[str], bool]
 LOOKED_INTO = ("translate", "write", "fill", "answer")
@@ -46,7 +46,7 @@ class Served:
             lanes = self._quick.share(1, PATIENCE_QUICK) + self.opened.share(patience=PATIENCE_SLOW)
         elif self.task == "translate":
             lanes = 1  # torch uses all threads for one, and several would change how many there are
-        self.owner = Owner(name, self._run, lanes, limits, batches=self.task in {"translate", "encode"})
+        self.owner = BatchScheduler(name, self._run, lanes, limits, batches=self.task in {"translate", "encode"})
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -200,7 +200,7 @@ class Served:
         return told
 
 
-class Gallery:
+class ModelRegistry:
     """All models that are served."""
 
     def __init__(self, folders: Sequence[Path], limits: Limits) -> None:

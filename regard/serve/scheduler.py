@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from regard.machine import give_back_memory
+from regard.machine import malloc_trim
 from regard.serve.limits import Limits, RequestError
 
 QUICK_ITEMS, QUICK_TOKENS = 4, 256  # a request up to this size is a quick one
@@ -69,7 +69,7 @@ def is_quick(items: int, tokens: int) -> bool:
     return items <= QUICK_ITEMS and tokens <= QUICK_TOKENS
 
 
-class Owner:
+class BatchScheduler:
     """Runs one model in lanes; the first lane takes quick work only, if there are several."""
 
     def __init__(self, name: str, run: Run, lanes: int, limits: Limits, *, batches: bool) -> None:
@@ -197,7 +197,7 @@ class Owner:
             if batch is None:
                 return
             if not batch:
-                give_back_memory()
+                malloc_trim()
                 continue
             shared = len({id(work) for work, _ in batch})
             self._answer(batch, only_quick)

@@ -18,7 +18,7 @@ LONGEST_WORDS, LONGEST_LETTERS = 256, 4000  # of a line that is not long
 TOGETHER = "remove such pairs as a whole (the same line of both files), or correct them"
 
 
-class Ailment(NamedTuple):
+class Problem(NamedTuple):
     """One kind of finding. `what` has words in two forms, as `{line|lines}`; `fix` may depend on the shape of the
     corpus: files (two), tsv, jsonl, text or stories."""
 
@@ -29,75 +29,75 @@ class Ailment(NamedTuple):
     fixes: dict[str, str] = {}  # noqa: RUF012  by shape, where it is another
 
 
-AILMENTS: dict[str, Ailment] = {
-    "not utf-8": Ailment(
+AILMENTS: dict[str, Problem] = {
+    "not utf-8": Problem(
         "{line|lines} with bytes that are not UTF-8",
         "yes",
         "stops, and names the line",
         "correct these lines; the rest of the file is UTF-8 and must not be converted",
     ),
-    "encoding": Ailment(
+    "encoding": Problem(
         "{line|lines} with bytes that are not UTF-8, and none with letters that are",
         "yes",
         "stops, and names the line",
         "convert the file from its encoding: if that is Windows-1252, iconv -f WINDOWS-1252 -t UTF-8 < old > new",
     ),
-    "nul": Ailment(
+    "nul": Problem(
         "{line|lines} with NUL bytes",
         "yes",
         "stops, and names the line",
         "tr -d '\\000' < old > new (if nearly every line has them: is it UTF-16?)",
         {"jsonl": "correct the escape \\u0000 in these lines"},
     ),
-    "control": Ailment(
+    "control": Problem(
         "{line|lines} with control characters",
         "a little",
         "learns them as they are",
         "if they mean nothing: tr -d '\\001-\\010\\013\\014\\016-\\037\\177' < old > new",
     ),
-    "line separator": Ailment(
+    "line separator": Problem(
         "{line|lines} with U+2028, U+2029 or U+0085 inside: other tools end the line there",
         "if other tools wrote the file",
         "keeps them inside the line",
         "LC_ALL=C sed 's/\\xe2\\x80\\xa8/ /g; s/\\xe2\\x80\\xa9/ /g; s/\\xc2\\x85/ /g' < old > new",
         {"jsonl": "replace the characters in these lines by spaces"},
     ),
-    "carriage return": Ailment(
+    "carriage return": Problem(
         "{line|lines} with carriage returns inside",
         "if lines were meant to end there",
         "keeps them",
         "LC_ALL=C sed 's/\\r\\r*\\([^\\r]\\)/ \\1/g' < old > new makes spaces of them, and no new lines",
         {"jsonl": "replace the escape \\r in these lines by a space"},
     ),
-    "windows": Ailment("Windows line {end|ends} (CRLF)", "no", "removes them", "nothing to do"),
-    "mark": Ailment("byte order {mark|marks} at the start of a file", "no", "removes them", "nothing to do"),
-    "inner mark": Ailment(
+    "windows": Problem("Windows line {end|ends} (CRLF)", "no", "removes them", "nothing to do"),
+    "mark": Problem("byte order {mark|marks} at the start of a file", "no", "removes them", "nothing to do"),
+    "inner mark": Problem(
         "{line|lines} with a byte order mark inside",
         "a little",
         "learns them as they are",
         "LC_ALL=C sed 's/\\xef\\xbb\\xbf//g' < old > new",
         {"jsonl": "remove U+FEFF from these lines"},
     ),
-    "replaced": Ailment(
+    "replaced": Problem(
         "{line|lines} with U+FFFD: characters lost in an earlier conversion",
         "a little",
         "learns them as they are",
         "go back to the original text",
     ),
-    "empty": Ailment(
+    "empty": Problem(
         "{pair|pairs} with an empty side",
         "no",
         "leaves them out, and counts them",
         "nothing to do (removing a line from one file alone would shift all that follow)",
         {"tsv": "nothing to do", "jsonl": "nothing to do"},
     ),
-    "copy": Ailment(
+    "copy": Problem(
         "untranslated {pair|pairs}: both sides are the same",
         "yes, if there are many: the model learns to copy",
         "learns them",
         TOGETHER,
     ),
-    "repeated": Ailment(
+    "repeated": Problem(
         "duplicate {pair|pairs}",
         "a little: they count twice",
         "learns them",
@@ -105,68 +105,68 @@ AILMENTS: dict[str, Ailment] = {
         '\'!seen[$0]++ { print $1 > "unique.source"; print $2 > "unique.target" }\'',
         dict.fromkeys(("tsv", "jsonl"), "LC_ALL=C awk '!seen[$0]++' < old > new"),
     ),
-    "left out": Ailment(
+    "left out": Problem(
         "{file|files} of the folder that {is|are} not read",
         "if they hold text to learn from",
         "leaves them out, and counts them",
         "convert them to text in UTF-8, put files in the place of links, or move them out of the folder",
     ),
-    "hidden": Ailment(
+    "hidden": Problem(
         "hidden {file|files} of the folder that {is|are} not read ({its|their} name, or a folder's, starts with a dot)",
         "no",
         "leaves them out, and counts them",
         "nothing to do; to learn from them, name them",
     ),
-    "same file": Ailment(
+    "same file": Problem(
         "{file|files} that {is|are} the same as another",
         "a little: they count twice",
         "learns them",
         "name each document once",
     ),
-    "ratio": Ailment(
+    "ratio": Problem(
         "length ratio {outlier|outliers}: one side is more than three times as long as usual",
         "yes: they are often no translations",
         "learns them",
         TOGETHER,
     ),
-    "long": Ailment(
+    "long": Problem(
         f"{{pair|pairs}} with a side of more than {LONGEST_WORDS} words or {LONGEST_LETTERS} characters",
         "no",
         "leaves pairs out that have more than text.max_length tokens, and counts them",
         "nothing to do; to learn from them, split both sides at the same places",
     ),
-    "swapped": Ailment(
+    "swapped": Problem(
         "{line|lines} in the language of the other side",
         "yes",
         "learns them",
         TOGETHER,
     ),
-    "language": Ailment(
+    "language": Problem(
         "{line|lines} in a third language",
         "yes",
         "learns them",
         TOGETHER,
     ),
-    "scripts": Ailment(
+    "scripts": Problem(
         "{line|lines} with words of two scripts",
         "a little: often a look-alike letter",
         "learns them",
         "replace the look-alike letters",
     ),
-    "markup": Ailment(
+    "markup": Problem(
         "{line|lines} with HTML tags or entities",
         "yes, if translations are to be without them",
         "learns them, so they appear in the output",
         "remove tags and decode entities inside the lines, in both languages alike",
     ),
-    "overlap": Ailment(
+    "overlap": Problem(
         "training {pair|pairs} whose source is also in the text to validate or test on",
         "yes: scores will be too good",
         "learns them",
         "remove these pairs as a whole from the training text, or choose other text to validate on",
         dict.fromkeys(("text", "stories"), "choose other text to validate on"),
     ),
-    "shift": Ailment(
+    "shift": Problem(
         "{pair|pairs} that {does|do} not belong together: lines are shifted",
         "yes: they teach wrong translations",
         "learns them",
@@ -179,20 +179,20 @@ AILMENTS: dict[str, Ailment] = {
             "brings about within these lines is not reported)",
         ),
     ),
-    "exchanged": Ailment(
+    "exchanged": Problem(
         "{side|sides} that {is|are} exchanged",
         "yes: it learns, or is validated on, the other direction",
         "does not notice",
         "give the files in the other order, or rename them",
         {"tsv": "choose the columns with --columns", "jsonl": "choose the keys with --keys"},
     ),
-    "columns": Ailment(
+    "columns": Problem(
         "{line|lines} without two texts: too few columns, or no JSON object with both",
         "yes",
         "stops, and names the line",
         "correct the lines, or choose others with --columns or --keys",
     ),
-    "unequal": Ailment(
+    "unequal": Problem(
         "{pair|pairs} of files with different numbers of lines",
         "yes: nothing after the shift belongs together",
         "stops",

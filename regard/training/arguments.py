@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.config import RunConfig, Settings, merge, nearest, resolve, suggest
 from regard.errors import ConfigError
-from regard.training.recipe import Task
+from regard.training.recipe import Recipe
 from regard.training.uses import refuse_unused
 
 
@@ -16,32 +16,32 @@ from regard.training.uses import refuse_unused
 class Request:
     """What somebody asked for, and which files it is about."""
 
-    family: Task
+    recipe: Recipe
     wanted: Settings  # what was set, and no more
     config: RunConfig  # the same with everything else as it is by default
     train_files: Any
     valid_files: Any
 
 
-def check_request(family: Task, settings: Settings | None, files: dict[str, Any]) -> Request:
+def check_request(recipe: Recipe, settings: Settings | None, files: dict[str, Any]) -> Request:
     """What somebody asked for, if it can be."""
-    wanted = merge(settings or {}, {"task": family.name})
+    wanted = merge(settings or {}, {"task": recipe.name})
     config = resolve(wanted)
     for name in ("device", "workers"):
         if wanted.get(name) in ("auto", None):
             wanted.pop(name, None)  # the same as not to have said anything: what an earlier sitting chose is kept
-    refuse_unknown(family, files)
-    refuse_unused(family.name, wanted)
-    train_files, valid_files = family.gather(**files)
+    refuse_unknown(recipe, files)
+    refuse_unused(recipe.name, wanted)
+    train_files, valid_files = recipe.gather(**files)
     if valid_files is not None and config.train.held_out:
         raise ConfigError(f"train.held_out={config.train.held_out} splits off text to validate on, and text to "
                           f"validate on was given; leave one of them out")  # fmt: skip
-    return Request(family, wanted, config, train_files, valid_files)
+    return Request(recipe, wanted, config, train_files, valid_files)
 
 
-def refuse_unknown(family: Task, files: dict[str, Any]) -> None:
+def refuse_unknown(recipe: Recipe, files: dict[str, Any]) -> None:
     """An error for an argument that is none, with the one that was meant; and for one that is missing."""
-    known = inspect.signature(family.gather).parameters
+    known = inspect.signature(recipe.gather).parameters
     for name in files.keys() - known.keys():
         hint = suggest(name)
         if hint.startswith("; did you mean ") and nearest(name, list(known)).startswith("; known"):
@@ -50,7 +50,7 @@ def refuse_unknown(family: Task, files: dict[str, Any]) -> None:
             hint = f"; settings are given as settings={value}"
         else:
             hint = nearest(name, list(known))
-        raise ConfigError(f"a training to {family.name} takes no argument {name}{hint}")
+        raise ConfigError(f"a training to {recipe.name} takes no argument {name}{hint}")
     missing = [name for name, one in known.items() if one.default is one.empty and name not in files]
     if missing:
-        raise ConfigError(f"a training to {family.name} needs {' and '.join(missing)}: a file, or several")
+        raise ConfigError(f"a training to {recipe.name} needs {' and '.join(missing)}: a file, or several")

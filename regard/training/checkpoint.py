@@ -31,7 +31,7 @@ MOST_MANIFEST_BYTES = 2**20
 KEPT = 2  # saved states; the older one is there in case the newer one cannot be read
 
 
-class Standing(BaseModel):
+class TrainState(BaseModel):
     """How far a run got: small numbers that go with the weights."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,7 +51,7 @@ class Standing(BaseModel):
 
 
 @dataclass(frozen=True)
-class StateStore:
+class CheckpointStore:
     """The saved states of a run, in a folder."""
 
     folder: Path
@@ -79,21 +79,21 @@ class StateStore:
         open_regular(self._file(kind, step)).close()
         return load_file(self._file(kind, step))
 
-    def save(self, standing: Standing, weights: dict[str, Tensor], optimizer: dict[str, Tensor]) -> None:
+    def save(self, state: TrainState, weights: dict[str, Tensor], optimizer: dict[str, Tensor]) -> None:
         """Makes this the state to go on from."""
-        self.put("weights", standing.step, weights)
-        self.put("optimizer", standing.step, optimizer)
-        files = {path.name: hash_file(path) for path in self._files_of(standing)}
-        manifest = {"standing": standing.model_dump(mode="json"), "files": files}
-        write_whole(self._manifest(standing.step), json.dumps(manifest, indent=2) + "\n")
-        self._tidy(standing.step)
+        self.put("weights", state.step, weights)
+        self.put("optimizer", state.step, optimizer)
+        files = {path.name: hash_file(path) for path in self._files_of(state)}
+        manifest = {"standing": state.model_dump(mode="json"), "files": files}
+        write_whole(self._manifest(state.step), json.dumps(manifest, indent=2) + "\n")
+        self._tidy(state.step)
 
-    def newest(self) -> Standing | None:
+    def newest(self) -> TrainState | None:
         """How far the newest whole state got, or nothing if there is none."""
         for manifest in self._manifests():
-            standing = self._read(manifest)
-            if standing is not None:
-                return standing
+            state = self._read(manifest)
+            if state is not None:
+                return state
         return None
 
     def forget(self, step: int) -> None:
@@ -102,15 +102,15 @@ class StateStore:
         if len(manifests) > 1 and manifests[0] == self._manifest(step):
             manifests[0].unlink()
 
-    def _read(self, manifest: Path) -> Standing | None:
+    def _read(self, manifest: Path) -> TrainState | None:
         try:
             content = json.loads(read_regular(manifest, MOST_MANIFEST_BYTES))
-            standing = Standing.model_validate(content["standing"])
+            state = TrainState.model_validate(content["standing"])
             hashes = content["files"]
-            whole = all(hashes[path.name] == hash_file(path) for path in self._files_of(standing))
+            whole = all(hashes[path.name] == hash_file(path) for path in self._files_of(state))
         except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
             return None
-        return standing if whole else None
+        return state if whole else None
 
     def _tidy(self, step: int) -> None:
         """Removes what no kept state names: older states, damaged ones, and later ones we went back from."""
@@ -118,9 +118,9 @@ class StateStore:
         kept = 0
         for manifest in self._manifests():
             is_later = manifest.name > self._manifest(step).name
-            if not is_later and kept < KEPT and (standing := self._read(manifest)) is not None:
+            if not is_later and kept < KEPT and (state := self._read(manifest)) is not None:
                 kept += 1
-                needed |= {manifest.name, *(path.name for path in self._files_of(standing))}
+                needed |= {manifest.name, *(path.name for path in self._files_of(state))}
         for path in self._files():
             if path.name not in needed:
                 path.unlink()
@@ -134,11 +134,11 @@ class StateStore:
             return []
         return sorted((path for path in self._files() if path.suffix == ".json"), reverse=True)
 
-    def _files_of(self, standing: Standing) -> list[Path]:
-        wanted = [("weights", step) for step in {*standing.averaged, standing.step}]
-        wanted.append(("optimizer", standing.step))
-        if standing.best_step is not None:
-            wanted.append(("best", standing.best_step))
+    def _files_of(self, state: TrainState) -> list[Path]:
+        wanted = [("weights", step) for step in {*state.averaged, state.step}]
+        wanted.append(("optimizer", state.step))
+        if state.best_step is not None:
+            wanted.append(("best", state.best_step))
         return [self._file(kind, step) for kind, step in sorted(wanted)]
 
     def _manifest(self, step: int) -> Path:

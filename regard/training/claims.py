@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 TOLERANCE = 5e-5  # of the largest logit; both compute in float32; 203 random models differed by at most 6e-6
 SECONDS = 600  # that a comparison may take
-SIZES = {"vocab_size", "layers", "width", "heads", "inner", "max_positions", "dropout", "restarts", "start_id"}
-OPTIONAL_SIZES = {"decoder_layers", "key_heads", "value_width"}
+SIZES = {"vocab_size", "layers", "width", "heads", "ffn_width", "max_positions", "dropout", "restarts", "start_id"}
+OPTIONAL_SIZES = {"decoder_layers", "kv_heads", "value_width"}
 UNIT = 1e-9  # of a difference in the cache, which holds whole numbers
 
 
@@ -134,10 +134,10 @@ def _key(config: RunConfig, tokenizer: Any, installed: str) -> tuple[str, ...]:
 def _settings(model: ModelConfig) -> dict[str, Any]:
     told = model.model_dump(exclude=SIZES | {"encoder"})
     told |= {name: told[name] is not None for name in OPTIONAL_SIZES}
-    head, keys = model.width // model.heads, model.key_heads or model.heads
+    head, keys = model.width // model.heads, model.kv_heads or model.heads
     told |= {
         "is_head_odd": head % 2 == 1,
-        "key_heads": [keys == 1, keys == model.heads],
+        "kv_heads": [keys == 1, keys == model.heads],
         "value_width": model.value_width in (None, head),
         "decoder_layers": model.decoder_layers in (None, model.layers),
     }

@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
 PATIENCE = timedelta(hours=2)  # that a process waits for another: reading and scoring may take long
 
 
-class Word(IntEnum):
+class Command(IntEnum):
     """What the first process tells the others to do next."""
 
     END = 0
@@ -45,18 +45,18 @@ class World:
             dist.all_reduce(tensor)
         return tensor
 
-    def tell(self, word: Word) -> None:
+    def broadcast(self, word: Command) -> None:
         """Said by the first process."""
         if self.size > 1:
             dist.broadcast(torch.tensor([word], device=self.device), src=0)
 
-    def hear(self) -> Word:
+    def receive(self) -> Command:
         """Waits for what the first process says."""
         heard = torch.zeros(1, dtype=torch.int64, device=self.device)
         dist.broadcast(heard, src=0)
-        return Word(int(heard))
+        return Command(int(heard))
 
-    def share(self, text: str) -> str:
+    def broadcast_text(self, text: str) -> str:
         """What the first process has to say at length; the others give anything."""
         if self.size == 1:
             return text

@@ -28,7 +28,7 @@ LOOK_SECONDS = 0.01  # between two looks at whether one has ended
 
 
 @contextmanager
-def in_reserve(count: int, work: Work) -> Iterator[list[Reserve]]:
+def forked_workers(count: int, work: Work) -> Iterator[list[ForkedWorker]]:
     """So many processes that can do this work; none where a process cannot be forked as it is. Whoever wants one takes
     it out of the list.
     """
@@ -37,7 +37,7 @@ def in_reserve(count: int, work: Work) -> Iterator[list[Reserve]]:
         return
     gc.collect()
     gc.freeze()  # what is looked through for garbage is changed, and no longer shared
-    kept = [Reserve(work) for _ in range(min(count, MOST))]
+    kept = [ForkedWorker(work) for _ in range(min(count, MOST))]
     try:
         yield kept
     finally:
@@ -54,7 +54,7 @@ def can_fork() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-class Reserve:
+class ForkedWorker:
     """A process that waits for its words; then it is used as one of `subprocess` is."""
 
     def __init__(self, work: Work) -> None:

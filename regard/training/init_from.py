@@ -13,7 +13,7 @@ from regard.files import hash_file
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 from regard.training.lineage import describe_base
-from regard.training.recipe import Task
+from regard.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,7 +35,7 @@ def choose_start(
 
 
 @dataclass(frozen=True)
-class Beginning:
+class InitFrom:
     """What is taken over from another model."""
 
     name: str
@@ -47,17 +47,17 @@ class Beginning:
     bases: list[dict[str, Any]]  # the models it is, for regard.json and the card
 
     @classmethod
-    def read(cls, family: Task, start: Start, load: Callable[..., Any]) -> Beginning:
+    def read(cls, recipe: Recipe, start: Start, load: Callable[..., Any]) -> InitFrom:
         """The model in a folder, which must be of this family; or the one that an encoder and a decoder make.
 
         load: opens a model, as `regard.load` does.
         """
         if isinstance(start, tuple):
-            return cls._of_two(family, *start)
+            return cls._of_two(recipe, *start)
         folder = ModelFolder(start)
-        if folder.about["task"] != family.name:
+        if folder.about["task"] != recipe.name:
             raise ConfigError(
-                f"{start} is a model to {folder.about['task']}; a model to {family.name} cannot go on from it"
+                f"{start} is a model to {folder.about['task']}; a model to {recipe.name} cannot go on from it"
             )
         opened = load(start, engine="torch")
         hashes = [hash_file(path) for path in folder.weights()]
@@ -66,14 +66,14 @@ class Beginning:
         return cls(start.name, str(start), shape, opened.tokenizer, weights, hashes, bases)
 
     @classmethod
-    def _of_two(cls, family: Task, encoder: Path, decoder: Path) -> Beginning:
-        if family.join is None:
-            raise ConfigError(f"a model to {family.name} is not made of an encoder and a decoder; begin from one "
+    def _of_two(cls, recipe: Recipe, encoder: Path, decoder: Path) -> InitFrom:
+        if recipe.join is None:
+            raise ConfigError(f"a model to {recipe.name} is not made of an encoder and a decoder; begin from one "
                               f"model, with --from")  # fmt: skip
         folders = ModelFolder(encoder), ModelFolder(decoder)
         hashes = [[hash_file(path) for path in folder.weights()] for folder in folders]
         every = [one for mine in hashes for one in mine]
-        model, tokenizer, weights = family.join(*folders)
+        model, tokenizer, weights = recipe.join(*folders)
         bases = [
             describe_base(folder, str(path), mine)
             for folder, path, mine in zip(folders, (encoder, decoder), hashes, strict=True)
@@ -93,7 +93,7 @@ class Beginning:
         if self.model.encoder and "dropout" in given:
             kept["encoder"]["dropout"] = given["dropout"]
         rate = GENTLER * choose_rate(self.model.width)
-        return merge(merge({"train": {"rate": rate}}, wanted), {"model": kept | given})
+        return merge(merge({"train": {"learning_rate": rate}}, wanted), {"model": kept | given})
 
     def keep(self, path: Path) -> None:
         """Writes the weights for whoever sets the run up; what is not among them is fresh, by the run's seed."""

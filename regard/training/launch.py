@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from regard.config import RunConfig
-from regard.device import choose_device, settled
+from regard.device import choose_device, deterministic
 from regard.errors import ConfigError, RegardError, RunError
 from regard.machine import count_cores
-from regard.training import workers as crew
+from regard.training import workers
 from regard.training.arguments import Request
-from regard.training.checkpoint import Standing, StateStore
+from regard.training.checkpoint import CheckpointStore, TrainState
 from regard.training.distributed import Place, World, joined
-from regard.training.forked import Reserve, in_reserve
-from regard.training.init_from import Beginning, Start
+from regard.training.forked import ForkedWorker, forked_workers
+from regard.training.init_from import InitFrom, Start
 from regard.training.plan import Plan, assemble
-from regard.training.prepare import Begun, begin
-from regard.training.recipe import Check, Task
+from regard.training.prepare import PreparedRun, begin
+from regard.training.recipe import Check, Recipe
 from regard.training.record import STATE, OwnedRun, clear, read_record, sole_owner, write_record
 from regard.training.session import Event, Finished, Session
 from regard.training.stop import Stopped, Stopper
-from regard.training.workers import Team, follow
+from regard.training.workers import WorkerGroup, follow
 
 Load = Callable[..., Any]  # opens a model, as `regard.load` does
 
@@ -45,25 +45,25 @@ def launch(
 
         try:
             record = None if fresh else read_record(run.path)
-            beginning = Beginning.read(request.family, start, load) if start else None
+            beginning = InitFrom.read(request.recipe, start, load) if start else None
             begun = begin(
-                request.family, run.path, record, request.train_files, request.valid_files, request.wanted, check,
+                request.recipe, run.path, record, request.train_files, request.valid_files, request.wanted, check,
                 world.size if world else None, beginning,
             )  # fmt: skip
-            yield from _train(request.family, to, run, begun, record is None, check, world, reserve, load)
+            yield from _train(request.recipe, to, run, begun, record is None, check, world, reserve, load)
         except Stopped:
             raise KeyboardInterrupt from None
 
 
 @contextmanager
-def _reserve(place: Place | None, asked: RunConfig) -> Iterator[list[Reserve]]:
+def _reserve(place: Place | None, asked: RunConfig) -> Iterator[list[ForkedWorker]]:
     """Who can help, if there may be several workers; called first, while there are no threads and no locks."""
     helpers = (asked.workers or count_cores()) - 1
     if place or not helpers or choose_device(asked.device).type != "cpu":
         yield []
         return
-    crew.load_all()
-    with in_reserve(helpers, crew.work) as reserve:
+    workers.load_all()
+    with forked_workers(helpers, workers.work) as reserve:
         yield reserve
 
 
@@ -90,28 +90,28 @@ def _follow(to: Path, place: Place, device: str) -> Iterator[Finished]:
 
 
 def _train(
-    family: Task, to: Path, run: OwnedRun, begun: Begun, is_new: bool, check: Check, world: World | None,
-    reserve: list[Reserve], load: Load,
+    recipe: Recipe, to: Path, run: OwnedRun, begun: PreparedRun, is_new: bool, check: Check, world: World | None,
+    reserve: list[ForkedWorker], load: Load,
 ) -> Iterator[Plan | Event]:  # fmt: skip
     """Puts the processes together, plans, and trains."""
-    with settled(begun.config.threads or 1), ExitStack() as stack:
-        standing = StateStore(run.path / STATE).newest() or Standing()
+    with deterministic(begun.config.threads or 1), ExitStack() as stack:
+        state = CheckpointStore(run.path / STATE).newest() or TrainState()
         measured = begun.record.get("measured")
         try:
             if measured is None:
-                team, measured = assemble(run.path, family, begun.config, begun.tokenizer, standing, world, reserve)
+                group, measured = assemble(run.path, recipe, begun.config, begun.tokenizer, state, world, reserve)
             else:
-                team = Team(run.path, family, begun.config, begun.tokenizer, standing, world, reserve)
-            stack.callback(team.part)
-            judge = family.judge(begun.material.valid, team.feed, begun.tokenizer, team.config, check)
+                group = WorkerGroup(run.path, recipe, begun.config, begun.tokenizer, state, world, reserve)
+            stack.callback(group.part)
+            validator = recipe.validator(begun.dataset.valid, group.batches, begun.tokenizer, group.config, check)
         except RegardError:
             if is_new:
                 clear(run.path)  # other settings may be the remedy
             raise
-        record = begun.record | {"config": team.config.model_dump(mode="json"), "measured": measured}
-        if begun.note and standing.step:
-            record["inexact_from"] = [*record.get("inexact_from", []), standing.step]
+        record = begun.record | {"config": group.config.model_dump(mode="json"), "measured": measured}
+        if begun.note and state.step:
+            record["inexact_from"] = [*record.get("inexact_from", []), state.step]
         write_record(run.path, record)
-        session = Session(family, to, run, begun.material, team, begun.tokenizer, standing, judge, check, load)
-        yield session.plan(measured, begun.note if standing.step else None)
+        session = Session(recipe, to, run, begun.dataset, group, begun.tokenizer, state, validator, check, load)
+        yield session.plan(measured, begun.note if state.step else None)
         yield from session.events()

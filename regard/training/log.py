@@ -1,5 +1,5 @@
 """What a run writes down as it goes, one JSON object a line: numbers (metrics.jsonl), and what a few held-out examples
-become and what the model looks at in them (film.jsonl), to be watched while it trains."""
+become and what the model looks at in them (snapshots.jsonl), to be watched while it trains."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from regard.files import append_line, open_regular, read_regular, write_whole
 if TYPE_CHECKING:
     from regard.training.loop import Progress
 
-METRICS, FILM = "metrics.jsonl", "film.jsonl"
+METRICS, SNAPSHOTS = "metrics.jsonl", "snapshots.jsonl"
 MOST_BYTES = 2**30  # a larger file is not one of ours
 MOST_TAIL_BYTES = 2**23  # read of a file that is watched
 BLOCK = 2**16  # bytes read at a time, at least
 
 
-class Journal:
+class MetricsLog:
     """The two files of a run; what was written after the state it goes on from is forgotten, and written again."""
 
     def __init__(self, run: Path) -> None:
-        self._metrics, self._film = run / METRICS, run / FILM
+        self._metrics, self._snapshots = run / METRICS, run / SNAPSHOTS
         self._recent: list[Progress] = []
 
     def go_on_from(self, step: int) -> None:
         """Forgets what was written of later steps, and lines that a crash cut short."""
-        for path in (self._metrics, self._film):
+        for path in (self._metrics, self._snapshots):
             if path.exists():
                 kept = [line for line, entry in read_entries(path) if entry["step"] <= step]
                 write_whole(path, "".join(f"{line}\n" for line in kept))
@@ -53,9 +53,9 @@ class Journal:
                  "tokens_per_second": round(tokens / spent, 1)}  # fmt: skip
         self.note(entry | ({"skipped": skipped} if skipped else {}))
 
-    def note_frame(self, step: int, samples: list[tuple[str, ...]], probes: list[dict[str, Any]]) -> None:
+    def note_snapshot(self, step: int, samples: list[tuple[str, ...]], probes: list[dict[str, Any]]) -> None:
         """Writes what became of the samples, and what was looked at in the probes."""
-        _append(self._film, {"step": step, "samples": samples, "probes": probes})
+        _append(self._snapshots, {"step": step, "samples": samples, "probes": probes})
 
 
 def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:

@@ -16,13 +16,13 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import TrainConfig
-from regard.data.prefetch import Ahead
+from regard.data.prefetch import Prefetcher
 from regard.device import derive_seed, is_out_of_memory
 from regard.errors import RunError
 from regard.machine import held_memory
 from regard.training.checkpoint import flatten_optimizer
 from regard.training.diagnose import Diverged, first_bad_layer
-from regard.training.distributed import Replicas, Shards, Word, World, wholes
+from regard.training.distributed import Command, Replicas, Shards, World, wholes
 from regard.training.optim import learning_rate, make_optimizer, set_rate
 
 RISE = 2.0  # a loss this many times that of the first step is worse than knowing nothing
@@ -96,7 +96,7 @@ class Trainer(Generic[B]):
         self,
         model: nn.Module,
         loss: Loss[B],
-        feed: Callable[[int], B],
+        batches: Callable[[int], B],
         config: TrainConfig,
         seed: int,
         *,
@@ -107,7 +107,7 @@ class Trainer(Generic[B]):
     ) -> None:
         """feed: the batch at a position. The model's weights are already those to go on from."""
         self.model, self.config, self.seed, self.world = model, config, seed, world or World()
-        self.feed, self.parts, self.is_sharded = feed, config.parts or self.world.size, is_sharded
+        self.batches, self.parts, self.is_sharded = batches, config.grad_accumulation or self.world.size, is_sharded
         self.step = 0
         self.pieces = 1
         self.first_loss: float | None = None
@@ -123,18 +123,18 @@ class Trainer(Generic[B]):
         while True:
             if due(self.step):
                 yield score()
-            self.world.tell(Word.STEP)
+            self.world.broadcast(Command.STEP)
             yield self.make_step()
 
     def follow(self) -> None:
         """Does what the first process says, until it says that this was all."""
-        while (word := self.world.hear()) != Word.END:
+        while (word := self.world.receive()) != Command.END:
             match word:
-                case Word.STEP:
+                case Command.STEP:
                     self.make_step()
-                case Word.REHEARSE:
-                    self._rehearse(int(self.world.share("")))
-                case Word.GATHER:
+                case Command.REHEARSE:
+                    self._rehearse(int(self.world.broadcast_text("")))
+                case Command.GATHER:
                     self._gather()
 
     def make_step(self, *, is_rehearsal: bool = False) -> Progress:
@@ -153,7 +153,7 @@ class Trainer(Generic[B]):
         is_good = math.isfinite(loss) and math.isfinite(norm) and loss <= RISE * (self.first_loss or loss)
         if is_good:
             self.first_loss = self.first_loss or loss
-            self._gradients.scale(min(1.0, self.config.clip / (norm + 1e-6)) / labels)
+            self._gradients.scale(min(1.0, self.config.max_grad_norm / (norm + 1e-6)) / labels)
             set_rate(self.optimizer, rate)
             self.optimizer.step()
         self.skipped = 0 if is_good else self.skipped + 1
@@ -164,14 +164,14 @@ class Trainer(Generic[B]):
 
     def rehearse(self, steps: int) -> list[Progress]:
         """Takes steps from here to see how long they take; nothing is left of them. Said by the first process."""
-        self.world.tell(Word.REHEARSE)
-        self.world.share(str(steps))
+        self.world.broadcast(Command.REHEARSE)
+        self.world.broadcast_text(str(steps))
         return self._rehearse(steps)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """All weights, and the optimizer's memory, whole. Asked by the first process."""
         if self.is_sharded:
-            self.world.tell(Word.GATHER)
+            self.world.broadcast(Command.GATHER)
         return self._gather()
 
     def _gather(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -182,11 +182,11 @@ class Trainer(Generic[B]):
         """This process's share of the next batches."""
         mine = range(self.world.rank, self.parts, self.world.size)
         if self._batches is None:
-            self._batches = Ahead(self._make, (s * self.parts + part for s in count(self.step) for part in mine))
+            self._batches = Prefetcher(self._make, (s * self.parts + part for s in count(self.step) for part in mine))
         return [next(self._batches) for _ in mine]
 
     def _make(self, position: int) -> B:
-        batch = self.feed(position)
+        batch = self.batches(position)
         return batch.pinned() if self.world.device.type == "cuda" else batch  # type: ignore[attr-defined]
 
     def _collect(self, group: list[B]) -> list[float]:

@@ -32,14 +32,14 @@ def _decides_where(name: str) -> bool:
 
 def learning_rate(step: int, config: TrainConfig) -> float:
     """The rate of the update that makes step `step` (the first is 1): warm-up, then as the schedule says."""
-    assert config.rate is not None, "the rate is decided before the first step"
-    warm = min(1.0, step / config.warmup)
+    assert config.learning_rate is not None, "the rate is decided before the first step"
+    warm = min(1.0, step / config.warmup_steps)
     match config.schedule:
         case "constant":
-            return config.rate * warm
+            return config.learning_rate * warm
         case "linear":
-            assert config.horizon is not None, "checked with the settings"
-            left = (config.horizon - step) / (config.horizon - config.warmup)
-            return config.rate * max(0.0, min(warm, left))
+            assert config.decay_steps is not None, "checked with the settings"
+            left = (config.decay_steps - step) / (config.decay_steps - config.warmup_steps)
+            return config.learning_rate * max(0.0, min(warm, left))
         case "inverse-sqrt":
-            return config.rate * min(warm, (config.warmup / max(step, 1)) ** 0.5)
+            return config.learning_rate * min(warm, (config.warmup_steps / max(step, 1)) ** 0.5)

@@ -11,12 +11,12 @@ from regard.config import RunConfig, merge, resolve
 from regard.machine import count_cores
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
-from regard.training.checkpoint import Standing
+from regard.training.checkpoint import TrainState
 from regard.training.distributed import World
-from regard.training.forked import Reserve
+from regard.training.forked import ForkedWorker
 from regard.training.loop import is_milestone
-from regard.training.recipe import Task
-from regard.training.workers import Team
+from regard.training.recipe import Recipe
+from regard.training.workers import WorkerGroup
 
 TRY_SECONDS = 2.0  # that each way to share the work is tried
 SHORT_SECONDS = 90  # a run as short as this is over before more processes would have paid
@@ -53,7 +53,7 @@ class Plan:
     @property
     def updates_per_epoch(self) -> float:
         """By the size of the text and of a batch."""
-        return self.batches_per_epoch / (self.config.train.parts or 1)
+        return self.batches_per_epoch / (self.config.train.grad_accumulation or 1)
 
     @property
     def seconds_per_epoch(self) -> float:
@@ -71,7 +71,7 @@ class Plan:
     @property
     def least_updates(self) -> float:
         """So many it takes to read all of the text, and to learn at the full rate for as long as the rate rises."""
-        return max(self.updates_per_epoch, 2 * self.config.train.warmup)
+        return max(self.updates_per_epoch, 2 * self.config.train.warmup_steps)
 
     @property
     def is_short(self) -> bool:
@@ -80,20 +80,22 @@ class Plan:
 
 
 def assemble(
-    run: Path, task: Task, config: RunConfig, tokenizer: Tokenizer, standing: Standing, launched: World | None,
-    reserve: list[Reserve],
-) -> tuple[Team, dict[str, Any]]:  # fmt: skip
+    run: Path, recipe: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState, launched: World | None,
+    reserve: list[ForkedWorker],
+) -> tuple[WorkerGroup, dict[str, Any]]:  # fmt: skip
     """The processes of a new run, by measurement unless they were asked for; and what was measured."""
     if launched is not None or config.workers or config.threads or config.device != "cpu" or count_cores() == 1:
-        team = Team(run, task, lay_out(config, *_asked(config, launched)), tokenizer, standing, launched, reserve)
-        return team, _measure(team)
+        group = WorkerGroup(
+            run, recipe, lay_out(config, *_asked(config, launched)), tokenizer, state, launched, reserve
+        )
+        return group, _measure(group)
     cores = count_cores()
-    alone = Team(run, task, lay_out(config, 1, cores), tokenizer, standing)
+    alone = WorkerGroup(run, recipe, lay_out(config, 1, cores), tokenizer, state)
     found = _measure(alone)
     workers = min(cores, max(1, config.train.tokens_per_batch // LEAST_TOKENS))
     if workers == 1 or _is_short(config, alone, found):
         return alone, found
-    together = Team(run, task, lay_out(config, workers, cores // workers), tokenizer, standing, reserve=reserve)
+    together = WorkerGroup(run, recipe, lay_out(config, workers, cores // workers), tokenizer, state, reserve=reserve)
     try:
         other = _measure(together)
     except BaseException:
@@ -124,7 +126,7 @@ def is_due(config: RunConfig, step: int) -> bool:
 
 def last_step(config: RunConfig, batches_per_epoch: int) -> int | None:
     """The step a run ends at, if its settings say so."""
-    parts = config.train.parts or 1
+    parts = config.train.grad_accumulation or 1
     ends = [config.stop.steps, config.stop.epochs and -(-config.stop.epochs * batches_per_epoch // parts)]
     return min((end for end in ends if end), default=None)
 
@@ -144,13 +146,15 @@ def _asked(config: RunConfig, launched: World | None) -> tuple[int, int]:
 def lay_out(config: RunConfig, workers: int, threads: int) -> RunConfig:
     """The settings with who computes what."""
     turns = -(-config.train.tokens_per_batch // (workers * threads * AT_ONCE)) if config.device == "cpu" else 1
-    parts = config.train.parts or workers * turns
-    return resolve(merge(config.model_dump(), {"workers": workers, "threads": threads, "train": {"parts": parts}}))
+    parts = config.train.grad_accumulation or workers * turns
+    return resolve(
+        merge(config.model_dump(), {"workers": workers, "threads": threads, "train": {"grad_accumulation": parts}})
+    )
 
 
-def _measure(team: Team) -> dict[str, Any]:
+def _measure(group: WorkerGroup) -> dict[str, Any]:
     """Speed and memory, by a few steps that leave nothing behind. The first is to warm up."""
-    trainer = team.trainer
+    trainer = group.trainer
     first = trainer.rehearse(1)[0]
     made = trainer.rehearse(min(20, max(2, int(TRY_SECONDS / first.seconds))))
     return {
@@ -160,7 +164,7 @@ def _measure(team: Team) -> dict[str, Any]:
     }
 
 
-def _is_short(config: RunConfig, team: Team, found: dict[str, Any]) -> bool:
-    step = last_step(team.config, team.feed.batches_per_epoch)
+def _is_short(config: RunConfig, group: WorkerGroup, found: dict[str, Any]) -> bool:
+    step = last_step(group.config, group.batches.batches_per_epoch)
     by_steps = step * found["seconds_per_step"] if step else float("inf")
     return min(by_steps, (config.stop.minutes or float("inf")) * 60) < SHORT_SECONDS

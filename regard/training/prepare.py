@@ -13,19 +13,20 @@ from regard.formats.tokenizers import read_tokenizer
 from regard.text.corpus import LeftOut
 from regard.text.running import named
 from regard.text.tokenizer import Tokenizer
-from regard.training.init_from import Beginning
+from regard.training.init_from import InitFrom
 from regard.training.reading import describe_reading, other_facts, other_text
-from regard.training.recipe import Check, Corpus, Encoded, Task
+from regard.training.recipe import Check, Corpus, Encoded, Recipe
 from regard.training.record import RECORD, START, TOKENS, clear, write_record
 from regard.training.uses import refuse_unused
 
 PATIENCE = 8  # validations in a row that may be no better, where nobody says when to stop
 MAY_CHANGE = ("stop.", "workers:", "threads:", "shard:")  # in the middle of a run
+FORMAT = 2  # of run.json; 1 had other names of settings
 MOST_NAMED = 6  # differences that a message lists
 
 
 @dataclass(frozen=True)
-class Material:
+class DatasetInfo:
     """What a run is made from, once its text is encoded."""
 
     examples: int
@@ -36,7 +37,7 @@ class Material:
     bases: list[dict[str, Any]]  # the models it began from, if not with fresh weights
 
     @classmethod
-    def of(cls, corpus: Corpus, left_out: list[LeftOut], start: dict[str, Any] | None) -> Material:
+    def of(cls, corpus: Corpus, left_out: list[LeftOut], start: dict[str, Any] | None) -> DatasetInfo:
         """start: as run.json has it; one of 0.1 knows a name and hashes."""
         bases: list[dict[str, Any]] = []
         if start:
@@ -46,18 +47,18 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Begun:
+class PreparedRun:
     """A run whose text is encoded and whose settings are known, but perhaps for who computes what."""
 
     config: RunConfig
     tokenizer: Tokenizer
-    material: Material
+    dataset: DatasetInfo
     record: dict[str, Any]  # as run.json has it
     note: str | None = None  # what is not as it was in earlier sittings
 
 
 def begin(
-    family: Task,
+    recipe: Recipe,
     run: Path,
     record: dict[str, Any] | None,
     train_files: Any,
@@ -65,34 +66,34 @@ def begin(
     wanted: Settings,
     check: Check,
     launched: int | None,
-    beginning: Beginning | None = None,
-) -> Begun:
+    beginning: InitFrom | None = None,
+) -> PreparedRun:
     """What an earlier sitting decided (its record), if it is about the same text and settings; else decides it.
 
     beginning: a model whose weights, shape and tokenizer are taken over.
     """
     if record is None:
-        return _begin_new(family, run, train_files, valid_files, wanted, check, beginning)
+        return _begin_new(recipe, run, train_files, valid_files, wanted, check, beginning)
     if beginning and record.get("start", {}).get("weights") != beginning.weights_sha256:
         raise RunError(f"{run.parent} was not begun from the weights in {beginning.where}; add --fresh to start over, "
                        f"or train to another folder")  # fmt: skip
     before = _resolve_record(run, record)
-    corpus = family.read(train_files, valid_files, before)
+    corpus = recipe.read(train_files, valid_files, before)
     kept = {name: value for name, value in record["config"].items() if name != "stop"}
-    ends = {"stop": _defaults(family, corpus, merge(kept, wanted)).get("stop", {})}
+    ends = {"stop": _defaults(recipe, corpus, merge(kept, wanted)).get("stop", {})}
     kept = merge(merge(kept, ends), other_facts(record, corpus))
     config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})))
-    refuse_unused(family.name, wanted, config)
+    refuse_unused(recipe.name, wanted, config)
     tokenizer: Any = read_tokenizer(run, rows=before.model.vocab_size)
     is_proven = "examples" not in record and _is_same_when_encoded(
-        family, run, record, corpus, tokenizer, before, check
+        recipe, run, record, corpus, tokenizer, before, check
     )
     now = describe_reading(corpus)
     _refuse_changes(run, differences(before, config), other_text(record, now, is_proven))
     record = now | record
-    left_out = _keep_tokens(family, run, record, corpus, tokenizer, config, check)
-    material = Material.of(corpus, left_out, record.get("start"))
-    return Begun(config, tokenizer, material, record, _note(before, config))
+    left_out = _keep_tokens(recipe, run, record, corpus, tokenizer, config, check)
+    dataset = DatasetInfo.of(corpus, left_out, record.get("start"))
+    return PreparedRun(config, tokenizer, dataset, record, _note(before, config))
 
 
 def _refuse_changes(run: Path, settings: list[str], text: list[str]) -> None:
@@ -107,6 +108,9 @@ def _refuse_changes(run: Path, settings: list[str], text: list[str]) -> None:
 
 
 def _resolve_record(run: Path, record: dict[str, Any]) -> RunConfig:
+    if record.get("format") != FORMAT:
+        raise RunError(f"{run.parent} was begun by another version of regard, whose settings have other names; finish "
+                       f"it with that version, add --fresh to start over, or train to another folder")  # fmt: skip
     try:
         return resolve(record["config"])
     except ConfigError as problem:
@@ -115,23 +119,24 @@ def _resolve_record(run: Path, record: dict[str, Any]) -> RunConfig:
 
 
 def _begin_new(
-    family: Task, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check,
-    beginning: Beginning | None,
-) -> Begun:  # fmt: skip
-    corpus = family.read(train_files, valid_files, resolve(wanted))
-    config = decide(family, corpus, beginning.shape(wanted) if beginning else wanted)
-    refuse_unused(family.name, wanted, config)
+    recipe: Recipe, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check,
+    beginning: InitFrom | None,
+) -> PreparedRun:  # fmt: skip
+    corpus = recipe.read(train_files, valid_files, resolve(wanted))
+    config = decide(recipe, corpus, beginning.shape(wanted) if beginning else wanted)
+    refuse_unused(recipe.name, wanted, config)
     check()
-    tokenizer = beginning.tokenizer if beginning else family.learn(corpus, config, check)
+    tokenizer = beginning.tokenizer if beginning else recipe.learn(corpus, config, check)
     check()
     if not beginning:
         config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
     with named(map(Path, corpus.files.values())):
-        encoded = family.encode(corpus.train, tokenizer, config, check)
+        encoded = recipe.encode(corpus.train, tokenizer, config, check)
     clear(run)  # only now that a new run can begin
     for name, content in tokenizer.files().items():
         write_whole(run / name, content)
     record = {
+        "format": FORMAT,
         "config": config.model_dump(mode="json"),
         **describe_reading(corpus),
         "tokens_sha256": _write_tokens(run, encoded),
@@ -142,12 +147,12 @@ def _begin_new(
         }  # fmt: skip
         beginning.keep(run / START)
     write_record(run, record)
-    material = Material.of(corpus, encoded.left_out, record.get("start"))
-    return Begun(config, tokenizer, material, record)
+    dataset = DatasetInfo.of(corpus, encoded.left_out, record.get("start"))
+    return PreparedRun(config, tokenizer, dataset, record)
 
 
 def _keep_tokens(
-    family: Task,
+    recipe: Recipe,
     run: Path,
     record: dict[str, Any],
     corpus: Corpus,
@@ -160,12 +165,12 @@ def _keep_tokens(
 
     path = run / TOKENS
     if not _is_of(path, record.get("tokens_sha256")):
-        record["tokens_sha256"] = _write_tokens(run, family.encode(corpus.train, tokenizer, config, check))
+        record["tokens_sha256"] = _write_tokens(run, recipe.encode(corpus.train, tokenizer, config, check))
     return [LeftOut(**entry) for entry in open_tensors(path)[1]["left_out"]]
 
 
 def _is_same_when_encoded(
-    family: Task, run: Path, record: dict[str, Any], corpus: Corpus, tokenizer: Tokenizer, config: RunConfig,
+    recipe: Recipe, run: Path, record: dict[str, Any], corpus: Corpus, tokenizer: Tokenizer, config: RunConfig,
     check: Check,
 ) -> bool:  # fmt: skip
     """Whether a run of 0.1, which kept no hash of its examples, has the same ones: by its files and encoded text.
@@ -178,7 +183,7 @@ def _is_same_when_encoded(
     is_known = all(name.removeprefix("valid_") in corpus.reading for name in corpus.reading)
     if not is_known or record["fingerprints"] != corpus.fingerprints or not path.exists():
         return False
-    before, now = open_tensors(path)[0], family.encode(corpus.train, tokenizer, config, check).tensors
+    before, now = open_tensors(path)[0], recipe.encode(corpus.train, tokenizer, config, check).tensors
     return before.keys() == now.keys() and all(before[name].equal(now[name]) for name in now)
 
 
@@ -206,33 +211,33 @@ def _note(before: RunConfig, now: RunConfig) -> str | None:
     )
 
 
-def decide(family: Task, corpus: Corpus, wanted: Settings) -> RunConfig:
+def decide(recipe: Recipe, corpus: Corpus, wanted: Settings) -> RunConfig:
     """Every setting, with nothing left to choose: as it was asked for, else as it suits corpus and machine."""
     from regard.device import choose_device
 
-    config = resolve(merge(_defaults(family, corpus, wanted), wanted))
+    config = resolve(merge(_defaults(recipe, corpus, wanted), wanted))
     device = choose_device(config.device).type
     decided: Settings = {
         "device": device,
         "precision": config.precision or ("bfloat16" if device == "cuda" else "float32"),
-        "train": {"rate": config.train.rate or choose_rate(config.model.width)},
+        "train": {"learning_rate": config.train.learning_rate or choose_rate(config.model.width)},
     }
     return resolve(merge(config.model_dump(), decided))
 
 
-def _defaults(family: Task, corpus: Corpus, wanted: Settings) -> Settings:
+def _defaults(recipe: Recipe, corpus: Corpus, wanted: Settings) -> Settings:
     """What follows from the kind of model, the size and the text; whoever says when to stop says all of it."""
     from regard.device import choose_device
 
-    kind = wanted.get("model", {}).get("kind", next(iter(family.kinds)))
-    if kind not in family.kinds:
-        raise ConfigError(f"model.kind={kind} is not a kind of {family.name}{nearest(str(kind), list(family.kinds))}")
+    kind = wanted.get("model", {}).get("kind", next(iter(recipe.kinds)))
+    if kind not in recipe.kinds:
+        raise ConfigError(f"model.kind={kind} is not a kind of {recipe.name}{nearest(str(kind), list(recipe.kinds))}")
     asked = resolve(wanted)
     minutes = asked.stop.minutes if choose_device(asked.device).type == "cpu" else None
-    by_text = family.defaults(corpus, kind, minutes)
+    by_text = recipe.defaults(corpus, kind, minutes)
     size = str(wanted.get("size") or by_text["size"])
     found: Settings = {"model": {"kind": kind}}
-    for settings in (family.kinds[kind], family.sizes[size], by_text):
+    for settings in (recipe.kinds[kind], recipe.sizes[size], by_text):
         found = merge(found, settings)
     given = wanted.get("stop") or {}
     return found | {"stop": {} if given else found.get("stop", {"patience": PATIENCE})}

@@ -42,7 +42,7 @@ class Encoded:
 
 
 @dataclass(frozen=True)
-class Feed:
+class TrainBatches:
     """Encoded examples as batches, by position: all that a process needs to train."""
 
     batch: Callable[[int], Any]
@@ -52,7 +52,7 @@ class Feed:
 
 
 @dataclass(frozen=True)
-class Judge:
+class Validator:
     """Held-out examples, and how to score with them."""
 
     score: Callable[[nn.Module, Check], tuple[dict[str, float], list[tuple[str, ...]]]]  # scores, samples
@@ -63,25 +63,25 @@ class Judge:
 
 
 @dataclass(frozen=True)
-class Extras:
+class Artifacts:
     """What a finished model gets beside its weights."""
 
     about: dict[str, Any] = field(default_factory=dict)  # goes to regard.json
     contents: dict[str, Content] = field(default_factory=dict)  # files
 
 
-def no_probes(model: nn.Module, valid: list[Any], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+def no_snapshots(model: nn.Module, valid: list[Any], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """Whoever has nothing to look at in training."""
     return []
 
 
-def no_extras(model: nn.Module, tensors: dict[str, Tensor], valid: list[Any], tokenizer: Tokenizer) -> Extras:
+def no_artifacts(model: nn.Module, tensors: dict[str, Tensor], valid: list[Any], tokenizer: Tokenizer) -> Artifacts:
     """Most families need none."""
-    return Extras()
+    return Artifacts()
 
 
 @dataclass(frozen=True)
-class Task:
+class Recipe:
     """One family."""
 
     name: str
@@ -95,8 +95,8 @@ class Task:
     defaults: Callable[[Corpus, str, float | None], Settings]
     learn: Callable[[Corpus, RunConfig, Check], Tokenizer]
     encode: Callable[[list[Any], Tokenizer, RunConfig, Check], Encoded]
-    feed: Callable[[dict[str, Tensor], Tokenizer, RunConfig], Feed]  # of what was encoded
-    judge: Callable[[list[Any], Feed, Tokenizer, RunConfig, Check], Judge]  # of the examples held out
+    batches: Callable[[dict[str, Tensor], Tokenizer, RunConfig], TrainBatches]  # of what was encoded
+    validator: Callable[[list[Any], TrainBatches, Tokenizer, RunConfig, Check], Validator]  # of the examples held out
     build: Callable[[ModelConfig, Tokenizer], nn.Module]
     loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
     pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder
@@ -104,15 +104,15 @@ class Task:
     # A translator of an encoder's folder and a decoder's: shape, tokenizer, and the weights that they have for it.
     join: Callable[[ModelFolder, ModelFolder], tuple[ModelConfig, Tokenizer, dict[str, Tensor]]] | None = None
     # Of the finished model, the encoded text it learned from and the examples held out:
-    extras: Callable[[nn.Module, dict[str, Tensor], list[Any], Tokenizer], Extras] = no_extras
+    artifacts: Callable[[nn.Module, dict[str, Tensor], list[Any], Tokenizer], Artifacts] = no_artifacts
     # Of a model in training and the examples held out: what it looks at in a few of them.
-    probe: Callable[[nn.Module, list[Any], Tokenizer], list[dict[str, Any]]] = no_probes
+    snapshot: Callable[[nn.Module, list[Any], Tokenizer], list[dict[str, Any]]] = no_snapshots
 
 
-def import_recipe(where: str) -> Task:
+def import_recipe(where: str) -> Recipe:
     """The record of this name, as `Task.where` has it."""
     module, _, name = where.partition(":")
-    found: Task = getattr(import_module(module), name)
+    found: Recipe = getattr(import_module(module), name)
     return found
 
 

@@ -22,11 +22,11 @@ from regard.folder import ABOUT, CONFIG, RUN, TOKENIZER, WEIGHTS
 from regard.install import place_of, read_about, refuse_edited
 from regard.text.sentencepieces import SentencePieces
 from regard.text.tokenizer import ROLES_FILE
-from regard.training.log import FILM, METRICS
+from regard.training.log import METRICS, SNAPSHOTS
 
 RECORD, TOKENS, START, LOCK = "run.json", "tokens.safetensors", "start.safetensors", "lock"
 STATE = "state"  # the folder of the saved states
-OURS = (RECORD, TOKENS, START, METRICS, FILM, TOKENIZER, ROLES_FILE, *SentencePieces.FILES)
+OURS = (RECORD, TOKENS, START, METRICS, SNAPSHOTS, TOKENIZER, ROLES_FILE, *SentencePieces.FILES)
 MOST_RECORD_BYTES = 64 * 2**20
 CHECKS, MOMENT = 3, 0.05  # of what is in the way: how often, and seconds between
 TRIES = 100  # to take a lock whose file another process is about to remove
@@ -93,12 +93,12 @@ def sole_owner(folder: Path, fresh: bool) -> Iterator[OwnedRun]:
 
 def clear(run: Path) -> None:
     """Removes an earlier run, its record first: without it the rest counts for nothing. What is not ours stays."""
-    from regard.training.checkpoint import StateStore
+    from regard.training.checkpoint import CheckpointStore
 
     for name in OURS:
         if os.path.lexists(run / name) and not stat.S_ISDIR((run / name).lstat().st_mode):
             (run / name).unlink()
-    StateStore(run / STATE).clear()
+    CheckpointStore(run / STATE).clear()
 
 
 def _refuse_lastingly(folder: Path, run: Path, fresh: bool) -> None:

@@ -20,18 +20,18 @@ from regard.folder import Content, write_model
 from regard.model.size import count_parameters
 from regard.text.tokenizer import Tokenizer
 from regard.training.card import model_card
-from regard.training.checkpoint import Standing, StateStore, restore_weights
+from regard.training.checkpoint import CheckpointStore, TrainState, restore_weights
 from regard.training.claims import Claim, compare_claim, is_claimed, recall_claim
 from regard.training.diagnose import Diverged
 from regard.training.distributed import is_parted
-from regard.training.log import Journal
+from regard.training.log import MetricsLog
 from regard.training.loop import MOST_SKIPPED, Progress, Scored, average, is_milestone
 from regard.training.plan import Plan, is_due, last_step, validations
-from regard.training.prepare import Material
-from regard.training.recipe import Check, Extras, Judge, Task
+from regard.training.prepare import DatasetInfo
+from regard.training.recipe import Artifacts, Check, Recipe, Validator
 from regard.training.record import STATE, TOKENS, OwnedRun
 from regard.training.stop import Stopped
-from regard.training.workers import Team
+from regard.training.workers import WorkerGroup
 
 SAVE_SECONDS = 60  # at most this much work is lost to a crash
 LOG_STEPS = 10  # steps per line of metrics.jsonl
@@ -56,60 +56,68 @@ class Session:
     """A run, from wherever it is to where it should end."""
 
     def __init__(
-        self, task: Task, folder: Path, run: OwnedRun, material: Material, team: Team, tokenizer: Tokenizer,
-        standing: Standing, judge: Judge, check: Check, load: Callable[[Path], Any],
+        self, recipe: Recipe, folder: Path, run: OwnedRun, dataset: DatasetInfo, group: WorkerGroup,
+        tokenizer: Tokenizer, state: TrainState, validator: Validator, check: Check, load: Callable[[Path], Any],
     ) -> None:  # fmt: skip
         """load: opens a finished model, as `regard.load` does."""
-        self.task, self.folder, self.config, self.tokenizer, self.check = task, folder, team.config, tokenizer, check
+        self.recipe, self.folder, self.config, self.tokenizer, self.check = (
+            recipe,
+            folder,
+            group.config,
+            tokenizer,
+            check,
+        )
         self.load = load
-        self.material, self.team, self.trainer, self.data = material, team, team.trainer, judge
-        self.owned, self.store, self.standing = run, StateStore(run.path / STATE), standing
+        self.dataset, self.group, self.trainer, self.validator = dataset, group, group.trainer, validator
+        self.owned, self.store, self.state = run, CheckpointStore(run.path / STATE), state
         self.store.make()
-        self.journal = Journal(run.path)
-        device = torch.device("cpu") if self.trainer.is_sharded else team.world.device
-        self.judge = task.build(self.config.model, tokenizer).to(device)  # holds averaged weights while they are scored
+        self.journal = MetricsLog(run.path)
+        device = torch.device("cpu") if self.trainer.is_sharded else group.world.device
+        self.validation_model = recipe.build(self.config.model, tokenizer).to(
+            device
+        )  # holds averaged weights while they are scored
         self.last_score_seconds = 0.0
         self.saved_at = time.monotonic()
         self.pace = 0.0  # seconds per step, of late
-        self.end = last_step(self.config, team.feed.batches_per_epoch)
-        self.scores_left = validations(self.config, standing.step, self.end) if self.end else 0
+        self.end = last_step(self.config, group.batches.batches_per_epoch)
+        self.scores_left = validations(self.config, state.step, self.end) if self.end else 0
 
     def plan(self, measured: dict[str, Any], note: str | None) -> Plan:
         """What the run is about to do."""
         self.pace = float(measured["seconds_per_step"])
         return Plan(
-            self.folder, self.config, self.task.unit, self.task.shape, self.material.examples, len(self.material.valid),
-            [*self.material.left_out, *self.data.left_out],
-            count_parameters(self.judge),
-            self.team.feed.batches_per_epoch, self.standing.step, self.standing.seconds, measured, self._left(), note,
-            is_tuned=bool(self.material.bases),
+            self.folder, self.config, self.recipe.unit, self.recipe.shape, self.dataset.examples,
+            len(self.dataset.valid), [*self.dataset.left_out, *self.validator.left_out],
+            count_parameters(self.validation_model),
+            self.group.batches.batches_per_epoch, self.state.step, self.state.seconds, measured, self._left(), note,
+            is_tuned=bool(self.dataset.bases),
         )  # fmt: skip
 
     def events(self) -> Iterator[Event]:
         """Trains until the end, or until somebody stops: then everything is saved first."""
-        self.journal.go_on_from(self.standing.step)
+        self.journal.go_on_from(self.state.step)
         try:
             while not (reason := self._reason_to_end()):
                 yield from self._train_on()
             finished = self._finish(reason)
             told = {"step": finished.step, "seconds": finished.seconds, "scores": finished.scores, "reason": reason}
-            self.team.last_words = told
+            self.group.last_words = told
             yield finished
         except (Stopped, GeneratorExit):
             self._save()
             raise
         except Diverged as problem:
-            self.team.is_followed = False
+            self.group.is_followed = False
             raise RunError(self._explain(problem)) from None
         except RuntimeError as problem:
-            self.team.is_well = False
-            if not is_parted(self.team.world, problem):
+            self.group.is_well = False
+            if not is_parted(self.group.world, problem):
                 raise
             self._save()
-            what = self.team.fallen() or f"another process of this run is gone ({problem})"
+            what = self.group.failed() or f"another process of this run is gone ({problem})"
             raise RunError(f"{what}; all is saved up to step {self.trainer.step}, the same command goes on") from None
         except BaseException:
-            self.team.is_well = False  # the others may be in the middle of a step
+            self.group.is_well = False  # the others may be in the middle of a step
             raise
 
     def _train_on(self) -> Iterator[Event]:
@@ -126,7 +134,7 @@ class Session:
                 return
 
     def _is_due(self, step: int) -> bool:
-        return step != self.standing.scored_step and is_due(self.config, step)
+        return step != self.state.scored_step and is_due(self.config, step)
 
     def _left(self) -> float | None:
         """Seconds until the run is over: the steps at the pace of late, and the scores at the price of the last."""
@@ -134,118 +142,124 @@ class Session:
         if self.end:
             ends.append((self.end - self.trainer.step) * self.pace + self.scores_left * self.last_score_seconds)
         if self.config.stop.minutes:
-            ends.append(self.config.stop.minutes * 60 - self.standing.seconds)
+            ends.append(self.config.stop.minutes * 60 - self.state.seconds)
         return max(0.0, min(ends)) if ends else None
 
     def _score(self) -> Scored:
         """Scores the average of the last checkpoints, not the weights of the moment: it is what will be kept."""
         began = time.perf_counter()
-        restore_weights(self.judge, self._candidate())
-        scores, samples = self.data.score(self.judge, self.check)
+        restore_weights(self.validation_model, self._candidate())
+        scores, samples = self.validator.score(self.validation_model, self.check)
         self.last_score_seconds = time.perf_counter() - began
         return Scored(self.trainer.step, scores, samples, self.last_score_seconds)
 
     def _candidate(self) -> dict[str, Tensor]:
         """The average of the last checkpoints, the present one included."""
-        steps = [step for step in self.standing.averaged if step != self.trainer.step]
-        earlier = steps[-(self.config.train.average - 1) :] if self.config.train.average > 1 else []
+        steps = [step for step in self.state.averaged if step != self.trainer.step]
+        earlier = (
+            steps[-(self.config.train.average_checkpoints - 1) :] if self.config.train.average_checkpoints > 1 else []
+        )
         present = {name: tensor.cpu() for name, tensor in self.trainer.state()[0].items()}
         return average([*(self.store.get("weights", step) for step in earlier), present])
 
     def _note_step(self, event: Progress) -> None:
         self.owned.check()
-        standing = self.standing
-        averaged, halved = standing.averaged, standing.halved
+        state = self.state
+        averaged, halved = state.averaged, state.halved
         if is_milestone(event.step, per_doubling=16, first=64, widest=None):
             self.store.put("weights", event.step, self.trainer.state()[0])
-            averaged = (*averaged, event.step)[-self.config.train.average :]
-        if event.pieces > standing.pieces:
+            averaged = (*averaged, event.step)[-self.config.train.average_checkpoints :]
+        if event.pieces > state.pieces:
             halved = (*halved, event.step)
-            self.journal.note({"step": event.step, "seconds": round(standing.seconds, 3), "pieces": event.pieces})
-        self.standing = standing.model_copy(update={
-            "step": event.step, "averaged": averaged, "tokens": standing.tokens + event.tokens,
-            "seconds": standing.seconds + event.seconds, "first_loss": self.trainer.first_loss,
-            "skipped": standing.skipped + event.is_skipped, "pieces": event.pieces, "halved": halved,
+            self.journal.note({"step": event.step, "seconds": round(state.seconds, 3), "pieces": event.pieces})
+        self.state = state.model_copy(update={
+            "step": event.step, "averaged": averaged, "tokens": state.tokens + event.tokens,
+            "seconds": state.seconds + event.seconds, "first_loss": self.trainer.first_loss,
+            "skipped": state.skipped + event.is_skipped, "pieces": event.pieces, "halved": halved,
         })  # fmt: skip
         self.pace += 0.02 * (event.seconds - self.pace)  # over the last fifty or so
-        self.journal.note_step(event, self.standing.seconds, LOG_STEPS)
+        self.journal.note_step(event, self.state.seconds, LOG_STEPS)
         if time.monotonic() - self.saved_at > SAVE_SECONDS and not event.is_skipped:
             self._save()
 
     def _note_score(self, event: Scored) -> None:
         self.owned.check()
-        standing = self.standing
-        is_better = self._is_better(event.scores, standing.best_scores)
+        state = self.state
+        is_better = self._is_better(event.scores, state.best_scores)
         update: dict[str, Any] = {
-            "seconds": standing.seconds + event.seconds, "scored_step": event.step,
-            "misses": 0 if is_better else standing.misses + 1,
+            "seconds": state.seconds + event.seconds, "scored_step": event.step,
+            "misses": 0 if is_better else state.misses + 1,
         }  # fmt: skip
         self.scores_left -= 1
         if is_better:
             update |= {"best_step": event.step, "best_scores": event.scores}
-            self.store.put("best", event.step, self.judge.state_dict())
-        self.standing = standing.model_copy(update=update)
+            self.store.put("best", event.step, self.validation_model.state_dict())
+        self.state = state.model_copy(update=update)
         if is_better:
-            self._write_model(self.judge.state_dict(), event.step, event.scores)
-        self.journal.note({"step": event.step, "seconds": round(self.standing.seconds, 3), **event.scores})
-        probes = self.task.probe(self.judge, self.material.valid, self.tokenizer)
-        self.journal.note_frame(event.step, event.samples, probes)
+            self._write_model(self.validation_model.state_dict(), event.step, event.scores)
+        self.journal.note({"step": event.step, "seconds": round(self.state.seconds, 3), **event.scores})
+        snapshots = self.recipe.snapshot(self.validation_model, self.dataset.valid, self.tokenizer)
+        self.journal.note_snapshot(event.step, event.samples, snapshots)
         if not self.trainer.skipped:  # else the last update may have been the ruin of it
             self._save()
 
     def _reason_to_end(self) -> str | None:
-        stop, standing, step = self.config.stop, self.standing, self.trainer.step
+        stop, state, step = self.config.stop, self.state, self.trainer.step
         if stop.steps and step >= stop.steps:
             return f"{stop.steps} steps were asked for"
         if self.end and step >= self.end:
             return f"{stop.epochs} epochs were asked for"
-        if stop.minutes and standing.seconds + self.last_score_seconds >= stop.minutes * 60:
+        if stop.minutes and state.seconds + self.last_score_seconds >= stop.minutes * 60:
             return f"{stop.minutes:g} minutes were asked for"
-        if stop.patience and standing.misses >= stop.patience:
-            return f"{standing.misses} validations in a row were no better"
+        if stop.patience and state.misses >= stop.patience:
+            return f"{state.misses} validations in a row were no better"
         return None
 
     def _explain(self, problem: Diverged) -> str:
         """What went wrong and what to do, for a person; a state that was saved after the fatal step is forgotten."""
-        self.journal.note({"step": problem.step, "seconds": round(self.standing.seconds, 3), "skipped": MOST_SKIPPED})
+        self.journal.note({"step": problem.step, "seconds": round(self.state.seconds, 3), "skipped": MOST_SKIPPED})
         self.store.forget(problem.step - MOST_SKIPPED)
         good = self.store.newest()
         text = self.tokenizer.decode(problem.batch.sample.tolist()) if problem.batch is not None else "unknown"
-        rate = self.config.train.rate or 0.0
+        rate = self.config.train.learning_rate or 0.0
         return (
             f"training diverged: {MOST_SKIPPED} steps in a row up to step {problem.step} were of no use and skipped "
             f"(loss {problem.loss:.4g}, at first {self.trainer.first_loss or math.nan:.4g}; "
             f"gradient {problem.norm:.3g}). Learning rate: {problem.rate:.3g}, peak {rate:.3g}. "
             f"First bad layer: {problem.layer}. The batch has texts such as {text[:80]!r}. "
             f"The last good state is step {good.step if good else 0}. "
-            f"Start over with a lower rate: --fresh --set train.rate={rate / 4:.2g}"
+            f"Start over with a lower rate: --fresh --set train.learning_rate={rate / 4:.2g}"
         )
 
     def _finish(self, reason: str) -> Finished:
         """Scores the last weights too, unless they just were; the run itself does not count that score, so that it
         goes on from here as if it had never ended."""
         self._save()
-        scores, step = self.standing.best_scores, self.standing.best_step
+        scores, step = self.state.best_scores, self.state.best_step
         is_last_best = False
-        if self.standing.scored_step != self.trainer.step:
+        if self.state.scored_step != self.trainer.step:
             last = self._score()
             if is_last_best := self._is_better(last.scores, scores):
                 scores, step = last.scores, last.step
         if not is_last_best and step is not None:
-            restore_weights(self.judge, self.store.get("best", step))
+            restore_weights(self.validation_model, self.store.get("best", step))
         problem = self._write_finished(step or 0, scores)
         self._make_copy()
         note = f"It opens here only: in transformers {problem}. Please report it with regard.json" if problem else None
-        return Finished(self.folder, self.trainer.step, self.standing.seconds, scores, reason, note)
+        return Finished(self.folder, self.trainer.step, self.state.seconds, scores, reason, note)
 
     def _write_finished(self, step: int, scores: dict[str, float]) -> str | None:
         """Writes the finished model, which claims a class of transformers only if it is the same there; else why."""
-        extras, weights, claim = self._extras(), self.judge.state_dict(), recall_claim(self.config, self.tokenizer)
-        contents = self._write_model(weights, step, scores, extras, claim)
+        artifacts, weights, claim = (
+            self._extras(),
+            self.validation_model.state_dict(),
+            recall_claim(self.config, self.tokenizer),
+        )
+        contents = self._write_model(weights, step, scores, artifacts, claim)
         if claim is None and is_claimed(contents):
-            judge = self.judge.cpu().eval()
-            claim = compare_claim(self.folder, self.config, judge, self.tokenizer, self._is_asked)
-            self._write_model(weights, step, scores, extras, claim)
+            validator = self.validation_model.cpu().eval()
+            claim = compare_claim(self.folder, self.config, validator, self.tokenizer, self._is_asked)
+            self._write_model(weights, step, scores, artifacts, claim)
         return claim.problem if claim else None
 
     def _is_asked(self) -> bool:
@@ -256,9 +270,9 @@ class Session:
             return True
         return False
 
-    def _extras(self) -> Extras:
+    def _extras(self) -> Artifacts:
         tensors, _ = open_tensors(self.store.folder.parent / TOKENS)
-        return self.task.extras(self.judge.cpu().eval(), tensors, self.material.valid, self.tokenizer)
+        return self.recipe.artifacts(self.validation_model.cpu().eval(), tensors, self.dataset.valid, self.tokenizer)
 
     def _make_copy(self) -> None:
         """Whoever opens a model makes the fast engine's copy if it is missing; if it cannot be, that is told then."""
@@ -271,38 +285,40 @@ class Session:
         if not best:
             return True
         name = next(iter(scores))
-        return scores[name] < best[name] if self.data.lower_is_better else scores[name] > best[name]
+        return scores[name] < best[name] if self.validator.lower_is_better else scores[name] > best[name]
 
     def _write_model(
-        self, weights: dict[str, Tensor], step: int, scores: dict[str, float], extras: Extras | None = None,
+        self, weights: dict[str, Tensor], step: int, scores: dict[str, float], artifacts: Artifacts | None = None,
         claim: Claim | None = None,
     ) -> dict[str, Content]:  # fmt: skip
         self.owned.check()
-        extras = extras or Extras()
-        contents = self.task.pack(self.config.model, weights, self.tokenizer)
+        artifacts = artifacts or Artifacts()
+        contents = self.recipe.pack(self.config.model, weights, self.tokenizer)
         about = {
             "format": 1,
             "regard": __version__,
-            "task": self.task.name,
+            "task": self.recipe.name,
             "settings": self.config.model_dump(mode="json"),
-            "parameters": count_parameters(self.judge),
-            **({"base_models": self.material.bases} if self.material.bases else {}),
-            "data": self.team.feed.facts
-            | self.data.facts
-            | {"files": self.material.files, "sha256": self.material.fingerprints},
+            "parameters": count_parameters(self.validation_model),
+            **({"base_models": self.dataset.bases} if self.dataset.bases else {}),
+            "data": self.group.batches.facts
+            | self.validator.facts
+            | {"files": self.dataset.files, "sha256": self.dataset.fingerprints},
             "scores": scores,
-            "scores_signature": self.data.signature,
+            "scores_signature": self.validator.signature,
             "step": step,
-            "training": {"steps": self.standing.step, "tokens": self.standing.tokens, "seconds": self.standing.seconds},
+            "training": {"steps": self.state.step, "tokens": self.state.tokens, "seconds": self.state.seconds},
             **({"transformers": claim.about} if claim and is_claimed(contents) else {}),
-            **extras.about,
+            **artifacts.about,
         }
         contents |= claim.pack(self.config, weights) if claim else {}
-        write_model(self.folder, about, contents | extras.contents | {"README.md": model_card(about, self.task.shape)})
+        write_model(
+            self.folder, about, contents | artifacts.contents | {"README.md": model_card(about, self.recipe.shape)}
+        )
         return contents
 
     def _save(self) -> None:
         self.owned.check()
         if self.trainer.step:
-            self.store.save(self.standing, *self.trainer.state())
+            self.store.save(self.state, *self.trainer.state())
         self.saved_at = time.monotonic()

@@ -21,17 +21,17 @@ import torch
 
 from regard.config import RunConfig, merge, resolve
 from regard.data.store import open_tensors
-from regard.device import choose_device, derive_seed, memory_of, settled
+from regard.device import choose_device, derive_seed, deterministic, memory_of
 from regard.errors import ConfigError, RunError
 from regard.folder import RUN
 from regard.formats.tokenizers import read_tokenizer
 from regard.text.tokenizer import Tokenizer
-from regard.training.checkpoint import Standing, StateStore, restore_optimizer, restore_weights
+from regard.training.checkpoint import CheckpointStore, TrainState, restore_optimizer, restore_weights
 from regard.training.diagnose import Diverged
-from regard.training.distributed import Place, Word, World, joined
-from regard.training.forked import Reserve
+from regard.training.distributed import Command, Place, World, joined
+from regard.training.forked import ForkedWorker
 from regard.training.loop import Trainer
-from regard.training.recipe import Feed, Task, import_recipe
+from regard.training.recipe import Recipe, TrainBatches, import_recipe
 from regard.training.record import START, STATE, TOKENS
 
 BYTES_PER_WEIGHT = 16  # the weight, its gradient, and Adam's two numbers
@@ -40,29 +40,30 @@ AUTOCAST = {"float32": None, "bfloat16": torch.bfloat16, None: None}
 
 
 def set_up(
-    run: Path, task: Task, config: RunConfig, tokenizer: Tokenizer, standing: Standing, world: World
-) -> tuple[Trainer[Any], Feed]:
+    run: Path, task: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState, world: World
+) -> tuple[Trainer[Any], TrainBatches]:
     """A trainer that stands where the run stands, and what it is fed with."""
-    feed = task.feed(open_tensors(run / TOKENS)[0], tokenizer, config)
-    store = StateStore(run / STATE)
+    batches = task.batches(open_tensors(run / TOKENS)[0], tokenizer, config)
+    store = CheckpointStore(run / STATE)
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = task.build(config.model, tokenizer)
-    if standing.step:
-        restore_weights(model, store.get("weights", standing.step))
+    if state.step:
+        restore_weights(model, store.get("weights", state.step))
     elif (run / START).exists():
         restore_weights(model, model.state_dict() | open_tensors(run / START)[0])  # what is not there is fresh
-    if world.size > 1 and config.shard and (config.train.parts or world.size) % world.size:
-        raise ConfigError(f"train.parts={config.train.parts} cannot be shared equally by {world.size} workers, as a "
-                          f"sharded run must; set train.parts={world.size}")  # fmt: skip
+    if world.size > 1 and config.shard and (config.train.grad_accumulation or world.size) % world.size:
+        raise ConfigError(f"train.grad_accumulation={config.train.grad_accumulation} cannot be shared equally by "
+                          f"{world.size} workers, as a sharded run must; set train.grad_accumulation="
+                          f"{world.size}")  # fmt: skip
     is_sharded = world.size > 1 and _decide_shard(config, sum(p.numel() for p in model.parameters()))
     trainer: Trainer[Any] = Trainer(
-        model if is_sharded else model.to(world.device), task.loss(config), feed.batch, config.train, config.seed,
+        model if is_sharded else model.to(world.device), task.loss(config), batches.batch, config.train, config.seed,
         world=world, is_sharded=is_sharded, autocast=AUTOCAST[config.precision],
     )  # fmt: skip
-    if standing.step:
-        restore_optimizer(trainer.optimizer, store.get("optimizer", standing.step))
-    trainer.step, trainer.pieces, trainer.first_loss = standing.step, standing.pieces, standing.first_loss
-    return trainer, feed
+    if state.step:
+        restore_optimizer(trainer.optimizer, store.get("optimizer", state.step))
+    trainer.step, trainer.pieces, trainer.first_loss = state.step, state.pieces, state.first_loss
+    return trainer, batches
 
 
 def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
@@ -73,13 +74,13 @@ def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     with joined(place, choose_device(device)) as world:
-        while told := json.loads(world.share("")):
+        while told := json.loads(world.broadcast_text("")):
             if "config" not in told:
                 return dict(told)
-            config, standing = resolve(told["config"]), Standing.model_validate(told["standing"])
+            config, state = resolve(told["config"]), TrainState.model_validate(told["standing"])
             tokenizer: Any = read_tokenizer(folder / RUN, rows=config.model.vocab_size)
-            with settled(config.threads or 1):
-                trainer, _ = set_up(folder / RUN, import_recipe(told["recipe"]), config, tokenizer, standing, world)
+            with deterministic(config.threads or 1):
+                trainer, _ = set_up(folder / RUN, import_recipe(told["recipe"]), config, tokenizer, state, world)
                 try:
                     trainer.follow()
                 except Diverged:
@@ -94,10 +95,10 @@ def _decide_shard(config: RunConfig, weights: int) -> bool:
     return BYTES_PER_WEIGHT * weights > memory_of(choose_device(config.device))
 
 
-class Crew:
+class LocalWorkers:
     """Processes on this machine that help this one; it is the first of them."""
 
-    def __init__(self, folder: Path, size: int, device: torch.device, reserve: list[Reserve]) -> None:
+    def __init__(self, folder: Path, size: int, device: torch.device, reserve: list[ForkedWorker]) -> None:
         """reserve: of whom some are taken; whoever is missing is started anew."""
         self._device, self._size, self._reserve = device, size, reserve
         self._stack = ExitStack()
@@ -123,7 +124,7 @@ class Crew:
         with suppress(RuntimeError):  # the others may be gone already, and the group with them
             self._stack.close()
 
-    def fallen(self) -> str | None:
+    def failed(self) -> str | None:
         """What became of the first process that is no longer there, if one is not."""
         for rank, process in enumerate(self._processes, start=1):
             try:
@@ -135,7 +136,7 @@ class Crew:
             return f"worker {rank} ended ({how}){': ' + words[-1] if words else ''}"
         return None
 
-    def _start(self, folder: Path, rank: int, place: Path) -> subprocess.Popen[bytes] | Reserve:
+    def _start(self, folder: Path, rank: int, place: Path) -> subprocess.Popen[bytes] | ForkedWorker:
         words = [str(folder), str(rank), str(self._size), str(place), self._device.type]
         while self._reserve:
             taken = self._reserve.pop()
@@ -159,17 +160,17 @@ class Crew:
                 any(process.poll() is not None for process in self._processes)
                 or time.monotonic() - began > READY_SECONDS
             ):
-                raise RunError(f"the workers could not be started: {self.fallen() or 'they are not ready'}; "
+                raise RunError(f"the workers could not be started: {self.failed() or 'they are not ready'}; "
                                f"train with --workers 1")  # fmt: skip
             time.sleep(0.02)
 
 
-class Team:
+class WorkerGroup:
     """A trainer, and those who train along with it, if there are any."""
 
     def __init__(
-        self, run: Path, task: Task, config: RunConfig, tokenizer: Tokenizer, standing: Standing,
-        launched: World | None = None, reserve: list[Reserve] | None = None,
+        self, run: Path, task: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState,
+        launched: World | None = None, reserve: list[ForkedWorker] | None = None,
     ) -> None:  # fmt: skip
         """launched: the world, if somebody else started the processes of it; reserve: who can be taken to help, if one
         thread is enough for each, for those of torch do not outlive a fork.
@@ -180,17 +181,19 @@ class Team:
         device = choose_device(config.device)
         self._crew = None
         if launched is None and config.workers > 1:
-            self._crew = Crew(run.parent, config.workers, device, (reserve or []) if config.threads == 1 else [])
+            self._crew = LocalWorkers(
+                run.parent, config.workers, device, (reserve or []) if config.threads == 1 else []
+            )
         self.world = self._crew.world if self._crew else launched or World(device=device)
         torch.set_num_threads(config.threads)
         told = {
             "recipe": task.where,
             "config": config.model_dump(mode="json"),
-            "standing": standing.model_dump(mode="json"),
+            "standing": state.model_dump(mode="json"),
         }
         try:
-            self.world.share(json.dumps(told))
-            self.trainer, self.feed = set_up(run, task, config, tokenizer, standing, self.world)
+            self.world.broadcast_text(json.dumps(told))
+            self.trainer, self.batches = set_up(run, task, config, tokenizer, state, self.world)
         except BaseException:
             self.is_well = False
             self.part()
@@ -201,26 +204,26 @@ class Team:
         """This was all: the others hear so, and go home."""
         if self.is_well:
             if self.is_followed:
-                self.world.tell(Word.END)
-            self.world.share(json.dumps(self.last_words))
+                self.world.broadcast(Command.END)
+            self.world.broadcast_text(json.dumps(self.last_words))
         if self._crew:
             self._crew.close(is_well=self.is_well)
 
-    def fallen(self) -> str | None:
+    def failed(self) -> str | None:
         """What became of a process that is no longer there, if one is not."""
-        return self._crew.fallen() if self._crew else None
+        return self._crew.failed() if self._crew else None
 
 
 def load_all() -> None:
     """Loads what every process of a run needs and torch loads only when it is first used: 70 MB that those who are
     forked afterwards share.
     """
-    with settled(1):
+    with deterministic(1):
         torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], fused=True)
 
 
 def work(words: list[str]) -> None:
-    """One process of a crew, started by its first."""
+    """One process of several, started by its first."""
     folder, rank, size, meeting, device = words
     place = Path(meeting)
     (place / f"{rank}.ready").touch()

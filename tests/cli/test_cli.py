@@ -183,7 +183,8 @@ def test_training_from_toml_set_and_flags_in_that_order(tmp_path, pairs):
     code, out, err = run(
         "train", "translate", pairs["source"], pairs["target"], "--to", tmp_path / "m",
         "--config", tmp_path / "run.toml",
-        "--set", "train.rate=0.002", "--set", "seed=8", "--seed", 9, "--steps", 2, "--target-language", "fr-ca",
+        "--set", "train.learning_rate=0.002", "--set", "seed=8", "--seed", 9, "--steps", 2,
+        "--target-language", "fr-ca",
     )  # fmt: skip
     assert (code, out) == (0, ""), err
     settings = json.loads((tmp_path / "m" / "regard.json").read_text())["settings"]

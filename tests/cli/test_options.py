@@ -85,9 +85,9 @@ def test_a_direction_is_for_translations():
         (["--valid", "missing.en"], "--valid-source missing.en is one file"),
         (["--valid-target", "missing.fr"], "--valid-target missing.fr was given without --valid-source"),
         (["--set", "train.held_out=5", "--valid", "v.tsv"], "leave one of them out"),
-        (["--set", "train.hidden=0.3"], "train.hidden=0.3 changes nothing for a model to translate"),
+        (["--set", "train.mask_rate=0.3"], "train.mask_rate=0.3 changes nothing for a model to translate"),
         (["--workers", "lots"], "workers='lots' is not a whole number"),
-        (["--set", "rate=0.1"], "did you mean train.rate?"),
+        (["--set", "rate=0.1"], "did you mean train.learning_rate?"),
     ],
 )
 def test_options_of_a_training_are_checked_before_any_text_is_read(words, said, tmp_path):
@@ -136,7 +136,7 @@ def test_a_folder_is_every_text_in_it_and_what_is_none_is_named(tmp_path, pairs)
 
 
 def plan_of(pairs, tmp_path, **stop):
-    settings = {"stop": stop, "model": {"width": 16, "layers": 1, "inner": 16}, "threads": 1}
+    settings = {"stop": stop, "model": {"width": 16, "layers": 1, "ffn_width": 16}, "threads": 1}
     return next(regard.training("translate", to=tmp_path / "m", settings=settings, **pairs))
 
 

@@ -100,4 +100,4 @@ def test_every_family_is_trained_from_the_command_line(task, family_files, tmp_p
     code, _, err = run("train", task, tmp_path / "nothing", "--to", tmp_path / "n")
     assert code == 1 and "does not exist" in err
     code, _, err = run("train", task, text, "--to", tmp_path / "n", "--set", "train.rat=1")
-    assert code == 1 and "did you mean train.rate" in err
+    assert code == 1 and "did you mean train.learning_rate" in err

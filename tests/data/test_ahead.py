@@ -6,16 +6,16 @@ from itertools import count
 
 import pytest
 
-from regard.data.prefetch import Ahead
+from regard.data.prefetch import Prefetcher
 
 
 def test_everything_comes_in_order_and_then_nothing():
-    assert list(Ahead(lambda position: position * 2, range(20))) == list(range(0, 40, 2))
-    assert list(Ahead(lambda position: position, [])) == []
+    assert list(Prefetcher(lambda position: position * 2, range(20))) == list(range(0, 40, 2))
+    assert list(Prefetcher(lambda position: position, [])) == []
 
 
 def test_a_problem_is_told_at_its_place():
-    batches = Ahead(lambda position: 1 // (3 - position), count())
+    batches = Prefetcher(lambda position: 1 // (3 - position), count())
     assert [next(batches) for _ in range(3)] == [0, 0, 1]
     with pytest.raises(ZeroDivisionError):
         next(batches)
@@ -23,7 +23,7 @@ def test_a_problem_is_told_at_its_place():
 
 def test_whoever_lets_go_of_it_lets_go_of_its_thread():
     before = set(threading.enumerate())
-    batches = [Ahead(lambda position: position, count()) for _ in range(5)]
+    batches = [Prefetcher(lambda position: position, count()) for _ in range(5)]
     assert [next(one) for one in batches] == [0] * 5
     threads = [thread for thread in threading.enumerate() if thread not in before]
     assert len(threads) == 5

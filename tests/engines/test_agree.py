@@ -29,7 +29,9 @@ def engines(tmp_path_factory):
         if seed not in made:
             torch.manual_seed(seed)
             norm = ("post", "pre")[seed % 2]
-            config = ModelConfig(vocab_size=40, layers=2, width=16, heads=4, inner=24, norm=norm, has_output_bias=True)
+            config = ModelConfig(
+                vocab_size=40, layers=2, width=16, heads=4, ffn_width=24, norm=norm, has_output_bias=True
+            )
             model = EncoderDecoder(config, PAD).eval()
             with torch.no_grad():
                 for parameter in model.parameters():

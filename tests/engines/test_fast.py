@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import regard
-from regard.engines.cache import NAME, Copy
+from regard.engines.cache import NAME, CTranslate2Cache
 from regard.engines.layout import Layout, candidates, fastest, group
 
 
@@ -65,7 +65,7 @@ def test_an_empty_window_brings_all_that_was_begun(translator, lines):
 def test_the_copy_is_made_again_when_what_it_was_made_of_differs(folder, tmp_path):
     to = tmp_path / "m"
     shutil.copytree(folder, to, ignore=shutil.ignore_patterns("run"))
-    assert Copy(regard.load(to)._folder).is_known()
+    assert CTranslate2Cache(regard.load(to)._folder).is_known()
     about = json.loads((to / "regard.json").read_text())
     weights = (to / NAME / "model.bin").read_bytes()
 

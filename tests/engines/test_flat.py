@@ -12,7 +12,9 @@ from regard.model.transformer import EncoderDecoder
 
 def network(**shape):
     torch.manual_seed(0)
-    return EncoderDecoder(ModelConfig(vocab_size=40, layers=2, width=32, heads=4, inner=48, **shape), pad_id=39).eval()
+    return EncoderDecoder(
+        ModelConfig(vocab_size=40, layers=2, width=32, heads=4, ffn_width=48, **shape), pad_id=39
+    ).eval()
 
 
 SOURCES = torch.tensor([[5, 6, 7, 8], [9, 10, 39, 39], [11, 12, 13, 39]])  # (3, 4)
@@ -46,7 +48,7 @@ def test_a_flat_step_says_what_the_modules_say(shape, prefix, source):
         torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", [{"positions": "rotary"}, {"norm_kind": "rms"}, {"is_gated": True}, {"key_heads": 2}])
+@pytest.mark.parametrize("shape", [{"positions": "rotary"}, {"norm_kind": "rms"}, {"is_gated": True}, {"kv_heads": 2}])
 def test_other_kinds_of_decoders_are_left_to_their_modules(shape):
     assert FlatDecoder.of(network(**shape)) is None
 

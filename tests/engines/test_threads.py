@@ -40,7 +40,7 @@ def translate(model):
 
 def make_model(width):
     torch.manual_seed(1)
-    config = ModelConfig(vocab_size=50, layers=1, width=width, heads=4, inner=8, dropout=0.0)
+    config = ModelConfig(vocab_size=50, layers=1, width=width, heads=4, ffn_width=8, dropout=0.0)
     model = Watched(config, PAD).eval()
     model.fails = False
     return model

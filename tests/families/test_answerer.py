@@ -12,7 +12,9 @@ QUESTION = "What color is Greg?"
 @pytest.fixture(scope="module", params=["memory", "transformer"])
 def answerer(request, family_files, tmp_path_factory):
     settings = family_settings("answer", 30)
-    settings["model"] = {"kind": request.param, "width": 16} | ({"inner": 32} if request.param == "transformer" else {})
+    settings["model"] = {"kind": request.param, "width": 16} | (
+        {"ffn_width": 32} if request.param == "transformer" else {}
+    )
     to = tmp_path_factory.mktemp("answerer") / request.param
     regard.train("answer", to=to, settings=settings, **family_files["answer"])
     return regard.load(to)

@@ -9,7 +9,7 @@ import pytest
 
 import regard
 from regard.cache import PLACE, keep, recall
-from regard.engines.cache import NAME, Copy, locked
+from regard.engines.cache import NAME, CTranslate2Cache, locked
 from regard.files import hash_file
 
 SENTENCE = "The dog sees the cat."
@@ -71,7 +71,7 @@ def test_a_crafted_copy_is_never_run_but_made_again(trial, folder):
         if content == good:
             continue
         (trial / NAME / "model.bin").write_bytes(content)
-        copy = Copy(opened._folder)
+        copy = CTranslate2Cache(opened._folder)
         assert not copy.is_known(), what
         tried += 1
     assert tried > 30
@@ -128,7 +128,7 @@ def test_a_copy_that_is_right_is_run_as_it_is_and_known_from_then_on(trial):
     stamp = (trial / NAME / "model.bin").stat().st_mtime_ns
     assert regard.load(trial).engine == "ctranslate2"
     assert (trial / NAME / "model.bin").stat().st_mtime_ns == stamp
-    assert Copy(regard.load(trial)._folder).is_known()
+    assert CTranslate2Cache(regard.load(trial)._folder).is_known()
 
 
 def test_the_cache_holds_numbers_alone_and_the_folder_stays_as_it_was(trial, tmp_path):

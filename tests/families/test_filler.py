@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import regard
-from regard.data.collate import Hiding
-from regard.data.masking import encode_texts, make_hiding
+from regard.data.collate import TokenMasking
+from regard.data.masking import encode_texts, make_masking
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ VOCABULARY, PAD, MASK = 100, 0, 4
 def hiding(share=0.15, starts=None):
     is_special = torch.zeros(VOCABULARY, dtype=torch.bool)
     is_special[:5] = True
-    return Hiding(share, MASK, is_special, starts)
+    return TokenMasking(share, MASK, is_special, starts)
 
 
 def test_of_the_chosen_tokens_four_in_five_become_the_mask():
@@ -118,4 +118,4 @@ def test_both_tokenizers_train_with_and_without_whole_words(tokenizer, whole_wor
     regard.train("fill", to=tmp_path / "m", settings=settings, **family_files["fill"])
     opened = regard.load(tmp_path / "m")
     assert opened.fill("The [MASK] sleeps.").gaps[0]
-    assert make_hiding(opened.tokenizer, 0.15, True).starts_word.any()
+    assert make_masking(opened.tokenizer, 0.15, True).starts_word.any()

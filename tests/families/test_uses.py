@@ -11,11 +11,11 @@ from regard.training.uses import BESIDE, FOLLOWS, USERS, refuse_unused
 
 KINDS = {"translate": "transformer", "write": "llama", "fill": "bert"}
 ANSWER = {"answer (model.kind=memory)": "memory", "answer (model.kind=transformer)": "transformer"}
-SMALL = {"vocab_size": 40, "layers": 2, "width": 32, "heads": 4, "inner": 48, "max_positions": 32, "dropout": 0.1}
+SMALL = {"vocab_size": 40, "layers": 2, "width": 32, "heads": 4, "ffn_width": 48, "max_positions": 32, "dropout": 0.1}
 OTHER = {
-    "layers": 3, "decoder_layers": 3, "width": 64, "heads": 2, "key_heads": 2, "value_width": 5, "inner": 40,
+    "layers": 3, "decoder_layers": 3, "width": 64, "heads": 2, "kv_heads": 2, "value_width": 5, "ffn_width": 40,
     "norm": "post", "norm_kind": "layer", "epsilon": 0.5, "activation": "gelu_new", "is_gated": False, "has_bias": True,
-    "positions": "sinusoidal", "rotary_base": 3.0, "segments": 1, "has_output_bias": True, "is_tied": False,
+    "positions": "sinusoidal", "rotary_base": 3.0, "token_types": 1, "has_output_bias": True, "tie_embeddings": False,
     "dropout": 0.5, "hops": 2, "tying": "layer-wise", "restarts": 3,
 }  # fmt: skip
 # What differs from OTHER.
@@ -82,7 +82,7 @@ def test_a_setting_of_another_family_is_refused_before_any_file_is_read_and_one_
     [
         ("translate", {"model": {"rotary_base": 500.0}}, r"it goes with model\.positions=rotary"),
         ("translate", {"model": {"vocab_size": 500}}, r"follows from the tokenizer; set text\.vocab_size"),
-        ("translate", {"train": {"horizon": 5000}}, r"it goes with train\.schedule=linear"),
+        ("translate", {"train": {"decay_steps": 5000}}, r"it goes with train\.schedule=linear"),
         ("write", {"text": {"tokenizer": "char", "vocab_size": 500}}, r"goes with text\.tokenizer=bpe or wordpiece"),
         ("fill", {"text": {"tokenizer": "bpe", "lowercase": True}}, r"goes with text\.tokenizer=wordpiece"),
         ("answer", {"model": {"dropout": 0.1}}, r"dropout=0.1 changes nothing for a model to answer \(model\.kind=mem"),

@@ -127,8 +127,16 @@ def test_every_tokenizer_and_kind_learns_the_text(tokenizer, kind, tmp_path):
     text = tmp_path / "abc.txt"
     text.write_text("the cat sat on the mat; thé end.\n" * 200, encoding="utf-8")
     settings = {
-        "model": {"kind": kind, "layers": 1, "width": 32, "heads": 2, "inner": 64, "max_positions": 48, "dropout": 0.0},
-        "train": {"tokens_per_batch": 512, "warmup": 20, "rate": 0.006, "valid_every": 1000},
+        "model": {
+            "kind": kind,
+            "layers": 1,
+            "width": 32,
+            "heads": 2,
+            "ffn_width": 64,
+            "max_positions": 48,
+            "dropout": 0.0,
+        },
+        "train": {"tokens_per_batch": 512, "warmup_steps": 20, "learning_rate": 0.006, "valid_every": 1000},
         "text": {"tokenizer": tokenizer} | ({"vocab_size": 300} if tokenizer == "bpe" else {}),
         "stop": {"steps": 250},
         "threads": 1,
@@ -152,7 +160,9 @@ def test_too_little_text_is_told_with_the_remedy(tmp_path):
 
 def test_a_writer_that_sees_a_million_tokens_keeps_room_for_those_it_has_read():
     torch.manual_seed(0)
-    config = ModelConfig(vocab_size=20, layers=1, width=8, heads=2, inner=8, positions="rotary", max_positions=2**20)
+    config = ModelConfig(
+        vocab_size=20, layers=1, width=8, heads=2, ffn_width=8, positions="rotary", max_positions=2**20
+    )
     model = CausalLM(config).eval()
     ids = torch.tensor([[1, 2, 3]])
     step = TextStep(model, ids)

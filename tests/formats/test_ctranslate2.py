@@ -48,7 +48,7 @@ def test_both_engines_find_the_same_with_the_same_scores_and_looks(both, beams, 
     sources = [
         [*torch.randint(2, 49, (length,), generator=generator).tolist(), 0] for length in (1, 2, 5, 9, 9, 14, 20)
     ]
-    search = Search(beams, penalty, beams, with_looks=True)
+    search = Search(beams, penalty, beams, return_attention=True)
     limits = [12 + len(source) % 3 for source in sources]
     mine, theirs = (dict(engine.begin(sources, limits, search, [prefix] * len(sources))()) for engine in reversed(both))
     assert set(mine) == set(theirs) == set(range(len(sources)))
@@ -71,8 +71,17 @@ def test_a_row_ends_at_its_own_limit_whatever_its_batch_may(both):
 @pytest.mark.parametrize(("shape", "activation"), [(CLASSIC, "gelu"), (CLASSIC, "relu"), (MODERN, "silu")])
 def test_a_writer_has_the_same_logits_in_both_engines(shape, activation, tmp_path):
     torch.manual_seed(5)
-    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, max_positions=24, activation=activation,
-                         dropout=0.0, **shape)  # fmt: skip
+    config = ModelConfig(
+        vocab_size=50,
+        layers=2,
+        width=32,
+        heads=4,
+        ffn_width=48,
+        max_positions=24,
+        activation=activation,
+        dropout=0.0,
+        **shape,
+    )
     model = CausalLM(config).eval()
     for parameter in model.parameters():  # norms and biases too: fresh ones hide what is left out
         torch.nn.init.normal_(parameter, std=0.2)
@@ -95,14 +104,14 @@ def randomised(network):
 SHAPES = [
     {},
     {"norm": "pre", "decoder_layers": 3, "activation": "gelu_new"},
-    {"has_output_bias": True, "is_tied": False, "activation": "silu"},
+    {"has_output_bias": True, "tie_embeddings": False, "activation": "silu"},
 ]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("told", [TOLD, Generation(ends=(0, 3), start=7, never=(1, 49))])
 def test_a_translator_is_written_byte_for_byte_as_their_own_description_writes_it(shape, told, tmp_path):
-    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, **shape)
+    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, ffn_width=48, **shape)
     model, alignment = randomised(EncoderDecoder(config, 49)), {"layer": 1, "heads": [2, 1]}
     with torch.no_grad():
         model.embedding.table.weight[49] = 0
@@ -113,16 +122,16 @@ def test_a_translator_is_written_byte_for_byte_as_their_own_description_writes_i
 
 WRITERS = [
     CLASSIC | {"activation": "gelu"},
-    CLASSIC | {"is_tied": False, "activation": "relu", "positions": "sinusoidal"},
+    CLASSIC | {"tie_embeddings": False, "activation": "relu", "positions": "sinusoidal"},
     MODERN | {"activation": "silu"},
-    MODERN | {"activation": "gelu", "key_heads": 2, "is_tied": False, "rotary_base": 5e5},
+    MODERN | {"activation": "gelu", "kv_heads": 2, "tie_embeddings": False, "rotary_base": 5e5},
 ]
 
 
 @pytest.mark.parametrize("shape", WRITERS)
 @pytest.mark.parametrize("never", [(), (3, 4)])
 def test_a_writer_is_written_byte_for_byte_as_their_own_description_writes_it(shape, never, tmp_path):
-    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, max_positions=24, **shape)
+    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, ffn_width=48, max_positions=24, **shape)
     model = randomised(CausalLM(config))
     made = describe_writer(config, arrays(model), PIECES, Generation(ends=(0,), never=never))
     same_bytes(made, theirs.empty_writer(config), tmp_path)

@@ -79,7 +79,7 @@ def test_training_goes_on_from_a_model_with_its_tokenizer(folder, pairs, tmp_pat
     to = tmp_path / "m"
     settings = {"stop": {"steps": 20}, "train": SHORT["train"], "threads": 1}
     first = next(iter(regard.training("translate", to=to, settings=settings, start=folder, **pairs)))
-    assert first.config.model.width == SHORT["model"]["width"] and first.config.train.rate == 0.005
+    assert first.config.model.width == SHORT["model"]["width"] and first.config.train.learning_rate == 0.005
     finished = regard.train("translate", to=to, settings=settings, start=folder, **pairs)
     fresh = regard.train("translate", to=tmp_path / "fresh", settings=SHORT | {"stop": {"steps": 20}}, **pairs)
     assert finished.scores["loss"] < fresh.scores["loss"] - 1  # it knew something

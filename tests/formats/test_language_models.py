@@ -15,7 +15,7 @@ from regard.engines.network import shapes_of  # noqa: E402
 from regard.formats import bert, gpt2, llama, own  # noqa: E402
 from regard.model.transformer import CausalLM, MaskedLM  # noqa: E402
 
-SHAPE = {"vocab_size": 50, "layers": 2, "width": 32, "heads": 4, "inner": 48, "dropout": 0.0, "max_positions": 24}
+SHAPE = {"vocab_size": 50, "layers": 2, "width": 32, "heads": 4, "ffn_width": 48, "dropout": 0.0, "max_positions": 24}
 LAYOUTS = {
     "gpt2": (gpt2, "gelu", transformers.GPT2LMHeadModel),
     "llama": (llama, "silu", transformers.LlamaForCausalLM),
@@ -60,9 +60,9 @@ def test_logits_are_equal_with_padding_and_segments():
     theirs.tie_weights()
     ids = torch.randint(1, 50, (2, 10))
     ids[1, 6:] = 0
-    segments = torch.tensor([[0] * 5 + [1] * 5] * 2)
-    ours = network.logits(network(ids, segments))
-    other = theirs(input_ids=ids, attention_mask=(ids != 0).long(), token_type_ids=segments).logits
+    token_types = torch.tensor([[0] * 5 + [1] * 5] * 2)
+    ours = network.logits(network(ids, token_types))
+    other = theirs(input_ids=ids, attention_mask=(ids != 0).long(), token_type_ids=token_types).logits
     assert torch.allclose(ours[0], other[0], atol=1e-5) and torch.allclose(ours[1, :6], other[1, :6], atol=1e-5)
 
 

@@ -76,10 +76,10 @@ def test_logits_and_greedy_translations_are_theirs(opus, pairs):
 
 
 def test_an_imported_one_runs_on_the_fast_engine_and_says_the_same(opus, pairs, tmp_path):
-    from regard.convert import bring_in
+    from regard.convert import import_model
 
     _, folder = opus
-    bring_in(str(folder), tmp_path / "m")
+    import_model(str(folder), tmp_path / "m")
     fast, slow = regard.load(tmp_path / "m"), regard.load(folder)
     assert (fast.engine, slow.engine) == ("ctranslate2", "torch")
     lines = pairs["source"].read_text().splitlines()[:20]
@@ -134,9 +134,9 @@ def test_it_is_trained_further_and_opens_in_transformers_again(opus, pairs, tmp_
 
 
 def test_it_is_exported_for_both_other_programs(opus, tmp_path):
-    from regard.convert import bring_in, give_out
+    from regard.convert import export_model, import_model
 
-    bring_in(str(opus[1]), tmp_path / "m")
+    import_model(str(opus[1]), tmp_path / "m")
     for kind in ("ctranslate2", "huggingface"):
-        assert "differ by at most" in give_out(tmp_path / "m", kind, tmp_path / kind)
+        assert "differ by at most" in export_model(tmp_path / "m", kind, tmp_path / kind)
         assert (tmp_path / kind / "source.spm").is_file()

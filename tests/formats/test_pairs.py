@@ -155,9 +155,9 @@ def test_two_plain_berts_become_a_translator_that_does_all_that_others_do(berts,
 @torch.no_grad()
 def test_what_the_two_knew_is_where_training_begins_and_only_the_rest_is_fresh(berts):
     from regard.families import find_recipe
-    from regard.training.init_from import Beginning
+    from regard.training.init_from import InitFrom
 
-    begun = Beginning.read(find_recipe("translate"), berts, regard.load)
+    begun = InitFrom.read(find_recipe("translate"), berts, regard.load)
     network = find_recipe("translate").build(begun.model, begun.tokenizer)
     fresh = network.state_dict().keys() - begun.weights.keys()
     assert fresh and all("cross_" in n or n.startswith(("bridge.", "decoder.turn", "decoder.bias")) for n in fresh)
@@ -170,7 +170,7 @@ def test_what_the_two_knew_is_where_training_begins_and_only_the_rest_is_fresh(b
 def test_the_loss_is_that_of_transformers_for_the_same_labels(berts, tmp_path, pairs):
     from regard.families.held_out import real_loss
 
-    assert train_on_command_line(berts, tmp_path / "m", pairs, "--set", "train.smoothing=0.0").exit_code == 0
+    assert train_on_command_line(berts, tmp_path / "m", pairs, "--set", "train.label_smoothing=0.0").exit_code == 0
     ours = regard.load(tmp_path / "m", engine="torch")
     theirs = transformers.EncoderDecoderModel.from_pretrained(tmp_path / "m").eval()
     source = torch.tensor([ours.tokenizer.encode("The dog sees a cat.")])

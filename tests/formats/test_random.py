@@ -54,8 +54,19 @@ def test_a_filler_of_every_activation_is_a_bert_of_that_activation(tmp_path):
     from regard.model.transformer import MaskedLM
 
     for activation in ("relu", "gelu", "gelu_new", "silu"):
-        config = ModelConfig(kind="bert", vocab_size=30, width=8, heads=2, inner=12, layers=1, activation=activation,
-                             norm="post", positions="learned", max_positions=16, dropout=0.0)  # fmt: skip
+        config = ModelConfig(
+            kind="bert",
+            vocab_size=30,
+            width=8,
+            heads=2,
+            ffn_width=12,
+            layers=1,
+            activation=activation,
+            norm="post",
+            positions="learned",
+            max_positions=16,
+            dropout=0.0,
+        )
         ours = MaskedLM(config, 0).eval()
         for parameter in ours.parameters():
             parameter.normal_()

@@ -27,7 +27,7 @@ def empty_writer(model):
     return transformer_spec.TransformerDecoderModelSpec.from_config(
         model.layers, model.heads, pre_norm=True, activation=ACTIVATIONS[model.activation],
         ffn_glu=model.is_gated, rms_norm=model.norm_kind == "rms", rotary_dim=0 if is_rotary else None,
-        rotary_interleave=False, rotary_base=model.rotary_base, num_heads_kv=model.key_heads,
+        rotary_interleave=False, rotary_base=model.rotary_base, num_heads_kv=model.kv_heads,
     )  # fmt: skip
 
 

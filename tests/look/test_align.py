@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import regard
-from regard.alignment.heads import choose_heads, keep_telling
+from regard.alignment.heads import choose_heads, select_heads
 from regard.alignment.learn import learn_lexicon
-from regard.alignment.lexical_table import FILE, Chances
+from regard.alignment.lexical_table import FILE, LexicalTable
 from regard.alignment.links import Agreement, align_words, read_pharaoh, symmetrise, to_pharaoh, words_of
 from regard.data.tokens import EncodedPairs, TokenLists
 from regard.errors import FolderError
@@ -146,22 +146,22 @@ def test_the_chosen_heads_make_the_target_likeliest(translator, pairs):
 def test_a_head_that_looks_elsewhere_is_left_out_and_those_that_differ_little_stay():
     right, wrong = torch.eye(5) * 0.9 + 0.02, torch.eye(5).roll(2, 1) * 0.9 + 0.02
     chances = [torch.eye(5) * 0.99 + 0.002]
-    likelihood, chosen = keep_telling([torch.stack([right, wrong, right * 0.98])], chances, 3)
+    likelihood, chosen = select_heads([torch.stack([right, wrong, right * 0.98])], chances, 3)
     assert chosen == [0, 2]
-    alone, both = (keep_telling([torch.stack(maps)], chances, len(maps))[0] for maps in ([right], [right, wrong]))
+    alone, both = (select_heads([torch.stack(maps)], chances, len(maps))[0] for maps in ([right], [right, wrong]))
     assert alone == pytest.approx(both) and likelihood == pytest.approx(alone, abs=0.01)
 
 
 def test_a_lexicon_is_kept_and_read_without_torch(translator, folder):
-    kept = Chances.read((folder / FILE).read_bytes())
+    kept = LexicalTable.read((folder / FILE).read_bytes())
     ids = translator.tokenizer.encode("The dog sleeps.")[:-1]
     rows = kept.of(ids, ids)
     assert rows.shape == (len(ids), len(ids)) and (rows > 0).all() and (rows <= 1).all()
-    assert Chances.read((folder / FILE).read_bytes()).pack() == (folder / FILE).read_bytes()
+    assert LexicalTable.read((folder / FILE).read_bytes()).pack() == (folder / FILE).read_bytes()
     code = (
-        "import sys; from regard.alignment.lexical_table import Chances; Chances.read(open(sys.argv[1], 'rb').read())"
+        "import sys; from regard.alignment.lexical_table import LexicalTable;"
+        "LexicalTable.read(open(sys.argv[1], 'rb').read()); print('torch' in sys.modules)"
     )
-    code += "; print('torch' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code, folder / FILE], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "False"
 
@@ -198,6 +198,6 @@ def test_a_lexicon_of_odd_columns_is_refused(odd):
     ids, table = np.zeros(1, np.int32), np.ones(1, np.float32)
     right = {"sources": ids, "targets": ids, "chances": table, "back": table,
              "jumps": np.ones((2, 2 * WIDEST + 1), np.float32)}  # fmt: skip
-    Chances.read(save(right))
+    LexicalTable.read(save(right))
     with pytest.raises(FolderError, match="not a lexicon we can read"):
-        Chances.read(save(right | odd))
+        LexicalTable.read(save(right | odd))

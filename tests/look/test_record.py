@@ -24,13 +24,13 @@ THREADS = 8
 def looks(draw):
     """An attention, what it is given, and how exactly two ways to compute it can agree."""
     heads = draw(st.sampled_from([1, 2, 4]))
-    key_heads = draw(st.sampled_from([n for n in (1, 2, 4) if heads % n == 0]))
+    kv_heads = draw(st.sampled_from([n for n in (1, 2, 4) if heads % n == 0]))
     dtype, exactness = draw(
         st.sampled_from([(torch.float32, 1e-5), (torch.float64, 1e-10), (torch.bfloat16, 0.03), (torch.float16, 4e-3)])
     )
     torch.manual_seed(draw(st.integers(0, 999)))
     rows, queries, keys = draw(st.integers(1, 3)), draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    attention = MultiHeadAttention(8, heads, key_heads=key_heads).to(dtype)
+    attention = MultiHeadAttention(8, heads, kv_heads=kv_heads).to(dtype)
     x, memory = torch.randn(rows, queries, 8).to(dtype), torch.randn(rows, keys, 8).to(dtype)
     shape = [draw(st.sampled_from([1, n])) for n in (rows, heads, queries)] + [keys]
     mask = torch.rand(shape) > draw(st.sampled_from([0.0, 0.4, 0.9]))  # often rows that may look at nothing
@@ -77,20 +77,20 @@ def test_a_mask_of_whole_numbers_is_refused_both_ways():
 
 def small(**shape):
     torch.manual_seed(2)
-    return CausalLM(ModelConfig(vocab_size=40, layers=2, width=32, heads=4, inner=48, **shape)).eval()
+    return CausalLM(ModelConfig(vocab_size=40, layers=2, width=32, heads=4, ffn_width=48, **shape)).eval()
 
 
-@pytest.mark.parametrize("shape", [{}, {"norm": "pre"}, {"positions": "rotary", "key_heads": 2}])
+@pytest.mark.parametrize("shape", [{}, {"norm": "pre"}, {"positions": "rotary", "kv_heads": 2}])
 def test_nested_recordings_each_get_everything(shape):
     network, ids = small(**shape), torch.randint(0, 40, (2, 7))
     expected = network(ids)
     with record_attention(network) as outer, record_hidden(network) as states:
         first = network(ids)
-        with record_attention(network) as inner, record_hidden(network.stack) as same_states:
+        with record_attention(network) as ffn_width, record_hidden(network.stack) as same_states:
             second = network(ids)
         network(ids)
-    assert {len(entries) for entries in outer.values()} == {3} and {len(one) for one in inner.values()} == {1}
-    assert all(torch.equal(outer[name][1], inner[name][0]) for name in inner)
+    assert {len(entries) for entries in outer.values()} == {3} and {len(one) for one in ffn_width.values()} == {1}
+    assert all(torch.equal(outer[name][1], ffn_width[name][0]) for name in ffn_width)
     assert len(states["stack"]) == 9 and torch.equal(states["stack"][3], same_states[""][0])
     assert torch.equal(states["stack"][-1], second)  # the last is what comes out
     torch.testing.assert_close(first, expected)
@@ -150,20 +150,20 @@ def test_a_network_without_our_parts_cannot_be_recorded():
 def test_heads_that_do_not_divide_the_width_are_refused_with_the_remedy():
     with pytest.raises(regard.ConfigError, match="width=10 cannot be shared equally by heads=3; try width=12"):
         MultiHeadAttention(10, 3)
-    with pytest.raises(regard.ConfigError, match="heads=4 cannot be shared equally by key_heads=3"):
-        MultiHeadAttention(8, 4, key_heads=3)
+    with pytest.raises(regard.ConfigError, match="heads=4 cannot be shared equally by kv_heads=3"):
+        MultiHeadAttention(8, 4, kv_heads=3)
     with pytest.raises(regard.ConfigError, match="heads=0: it must be at least 1"):
         MultiHeadAttention(8, 0)
     own = MultiHeadAttention(10, 3, key_width=4, value_width=4)
     assert own(torch.randn(1, 2, 10), *own.read(torch.randn(1, 5, 10))).shape == (1, 2, 10)
 
 
-@pytest.mark.parametrize("key_heads", [None, 2, 1])
-def test_a_cache_holds_key_heads_only_and_says_what_the_whole_text_says(key_heads):
-    network, ids = small(positions="rotary", key_heads=key_heads), torch.randint(0, 40, (2, 9))
+@pytest.mark.parametrize("kv_heads", [None, 2, 1])
+def test_a_cache_holds_key_heads_only_and_says_what_the_whole_text_says(kv_heads):
+    network, ids = small(positions="rotary", kv_heads=kv_heads), torch.randint(0, 40, (2, 9))
     with torch.inference_mode():
         cache = network.open_cache(2, 9)
-        assert cache.keys.shape[2] == (key_heads or 4)
+        assert cache.keys.shape[2] == (kv_heads or 4)
         parts = [network.advance(part, cache) for part in ids.split([4, 1, 1, 3], dim=1)]
         torch.testing.assert_close(torch.cat(parts, 1), network(ids), rtol=1e-5, atol=1e-5)
 
@@ -176,7 +176,7 @@ def test_a_cache_that_is_too_small_is_told_in_words():
         network.advance(torch.zeros(2, 2, dtype=torch.long), cache)
     with pytest.raises(regard.ConfigError, match="cache is of 2 rows and 1 are to go on"):
         network.advance(torch.zeros(1, 1, dtype=torch.long), cache)
-    pair = EncoderDecoder(ModelConfig(vocab_size=40, layers=1, width=16, heads=2, inner=16), pad_id=39).eval()
+    pair = EncoderDecoder(ModelConfig(vocab_size=40, layers=1, width=16, heads=2, ffn_width=16), pad_id=39).eval()
     with torch.inference_mode():
         cache = pair.open_cache(*pair.encode(torch.tensor([[3, 4]])), room=1)
         FlatDecoder.of(pair).advance(torch.tensor([5]), cache)

@@ -15,7 +15,7 @@ PAD, VOCABULARY = 0, 30
 
 def make(kind, **more):
     torch.manual_seed(2)
-    shape = {"width": 16, "inner": 24, "heads": 2, "hops": 3, "max_positions": 24, "dropout": 0.0} | more
+    shape = {"width": 16, "ffn_width": 24, "heads": 2, "hops": 3, "max_positions": 24, "dropout": 0.0} | more
     config = ModelConfig(kind=kind, vocab_size=VOCABULARY, layers=1, norm="pre", **shape)
     return (MemoryNetwork if kind == "memory" else StoryTransformer)(config, PAD).eval()
 

@@ -35,8 +35,8 @@ def test_waves_go_on_beyond_their_table_and_learned_places_do_not():
 def test_turning_keeps_lengths_and_makes_products_depend_on_distance_alone():
     rotary = Rotary(8, 4)
     query, key = torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
-    assert rotary.turn(query, 5).norm() == pytest.approx(query.norm().item(), rel=1e-5)
-    near = (rotary.turn(query, 3) * rotary.turn(key, 1)).sum()
-    far = (rotary.turn(query, 13) * rotary.turn(key, 11)).sum()
+    assert rotary.rotate(query, 5).norm() == pytest.approx(query.norm().item(), rel=1e-5)
+    near = (rotary.rotate(query, 3) * rotary.rotate(key, 1)).sum()
+    far = (rotary.rotate(query, 13) * rotary.rotate(key, 11)).sum()
     assert near.item() == pytest.approx(far.item(), abs=1e-5)
-    assert torch.equal(rotary.turn(query, 0), query)
+    assert torch.equal(rotary.rotate(query, 0), query)

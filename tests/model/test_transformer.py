@@ -87,7 +87,7 @@ def test_input_and_output_share_one_table(network):
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_blocks_agree_with_torch_layers(norm):
-    config = ModelConfig(vocab_size=10, width=16, heads=4, inner=32, norm=norm, dropout=0.0)
+    config = ModelConfig(vocab_size=10, width=16, heads=4, ffn_width=32, norm=norm, dropout=0.0)
     ours = Block(config, reads_memory=True).eval()
     theirs = nn.TransformerDecoderLayer(16, 4, 32, dropout=0.0, batch_first=True, norm_first=norm == "pre").eval()
     with torch.no_grad():
@@ -100,8 +100,8 @@ def test_blocks_agree_with_torch_layers(norm):
         theirs.norm1.load_state_dict(ours.self_residual.norm.state_dict())
         theirs.norm2.load_state_dict(ours.cross_residual.norm.state_dict())
         theirs.norm3.load_state_dict(ours.feed_residual.norm.state_dict())
-        theirs.linear1.load_state_dict(ours.feed_forward.rise.state_dict())
-        theirs.linear2.load_state_dict(ours.feed_forward.fall.state_dict())
+        theirs.linear1.load_state_dict(ours.feed_forward.up.state_dict())
+        theirs.linear2.load_state_dict(ours.feed_forward.down.state_dict())
     x, memory = torch.randn(2, 5, 16), torch.randn(2, 7, 16)
     causal = nn.Transformer.generate_square_subsequent_mask(5)
     assert torch.allclose(ours(x, is_causal=True, memory=memory), theirs(x, memory, tgt_mask=causal), atol=1e-5)
@@ -109,7 +109,7 @@ def test_blocks_agree_with_torch_layers(norm):
 
 @pytest.mark.parametrize("positions", ["learned", "rotary"])
 def test_other_positions_keep_all_promises(positions):
-    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, positions=positions, dropout=0.0)
+    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, ffn_width=48, positions=positions, dropout=0.0)
     network = EncoderDecoder(config, PAD).eval()
     test_a_later_token_does_not_change_an_earlier_logit(network)
     test_padding_does_not_change_a_row(network)
@@ -136,7 +136,7 @@ def test_dropout_silences_its_share_and_keeps_the_mean():
 
 def test_working_for_some_places_only_gives_the_same_there():
     torch.manual_seed(1)
-    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, dropout=0.0, positions="learned")
+    config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, ffn_width=48, dropout=0.0, positions="learned")
     network = MaskedLM(config, pad_id=0).eval()
     ids = torch.randint(1, 50, (3, 9))
     ids[1, 6:] = 0

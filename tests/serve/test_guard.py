@@ -93,7 +93,7 @@ import asyncio, sys
 from opentelemetry import trace
 from regard.serve.app import make_app
 from regard.serve.limits import Limits
-from regard.serve.registry import Gallery
+from regard.serve.registry import ModelRegistry
 
 class Listener(trace.TracerProvider):
     def get_tracer(self, *words, **more):
@@ -108,7 +108,7 @@ async def send(message): sent.append(message)
 scope = {"type": "http", "method": "GET", "path": "/health", "raw_path": b"/health", "query_string": b"",
          "headers": [(b"host", b"localhost")], "scheme": "http", "server": ("localhost", 1), "client": ("localhost", 2),
          "http_version": "1.1", "asgi": {"version": "3.0"}, "root_path": ""}
-asyncio.run(make_app(Gallery([], Limits()), {"localhost"})(scope, receive, send))
+asyncio.run(make_app(ModelRegistry([], Limits()), {"localhost"})(scope, receive, send))
 print(sent[0]["status"])
 """
 

@@ -90,19 +90,19 @@ def test_a_training_shows_its_curves_and_trouble_is_told(page):
 
 @pytest.mark.parametrize("name", ["en-fr", "tales", "gaps", "stories"])
 def test_a_slider_goes_through_what_a_training_looked_at(page, server, name):
-    frames = server.ask(f"/api/runs/{name}/film")[1]["frames"]
+    frames = server.ask(f"/api/runs/{name}/snapshots")[1]["snapshots"]
     page.click(f"[data-model='training: {name}']")
-    page.wait_for_selector(".film canvas.matrix")
+    page.wait_for_selector(".snapshots canvas.matrix")
     assert page.inner_text("#moment-told") == f"step {frames[-1]['step']}"
     for number in (0, len(frames) - 1):
         page.fill("#moment", str(number))
         shown = frames[number]["probes"][0]["maps"][0][0][0]
-        assert float(page.get_attribute(".film canvas.matrix", "data-first")) == shown
+        assert float(page.get_attribute(".snapshots canvas.matrix", "data-first")) == shown
         assert page.inner_text("#moment-told") == f"step {frames[number]['step']}"
         if name == "en-fr":
             assert frames[number]["samples"][0][0] in page.inner_text(".samples")
-    page.hover(".film canvas.matrix", position={"x": 160, "y": 160})
-    assert page.inner_text(".film .told")
+    page.hover(".snapshots canvas.matrix", position={"x": 160, "y": 160})
+    assert page.inner_text(".snapshots .told")
 
 
 def test_it_works_on_a_phone(page):

@@ -9,7 +9,7 @@ import pytest
 
 from regard.machine import held_memory
 from regard.serve.limits import Limits, RequestError
-from regard.serve.scheduler import REST, Owner
+from regard.serve.scheduler import REST, BatchScheduler
 
 
 @pytest.mark.parametrize("size", [100, 300], ids=["as large as the queue", "three times as large"])
@@ -21,7 +21,7 @@ def test_documents_that_fill_the_queue_do_not_keep_a_sentence_out(size):
         return items
 
     async def ask() -> None:
-        owner = Owner("x", run, 2, Limits(queued_tokens=1000), batches=True)
+        owner = BatchScheduler("x", run, 2, Limits(queued_tokens=1000), batches=True)
         document = asyncio.ensure_future(owner.ask(list(range(10)), [size] * 10, "a"))
         await asyncio.sleep(0.05)
         with pytest.raises(RequestError, match="waiting already"):
@@ -44,7 +44,7 @@ def test_a_slow_model_takes_no_more_than_it_can_answer_in_time():
         return items
 
     async def ask() -> list[object]:
-        owner = Owner("x", run, 2, Limits(queued_tokens=100_000, seconds=2.0), batches=True)
+        owner = BatchScheduler("x", run, 2, Limits(queued_tokens=100_000, seconds=2.0), batches=True)
         documents = [owner.ask(list(range(200)), [1000] * 200, "a") for _ in range(20)]
         found = await asyncio.gather(*documents, return_exceptions=True)
         found += await asyncio.gather(
@@ -70,7 +70,7 @@ def test_what_a_batch_took_goes_back_to_the_system_after_a_rest():
         return items
 
     async def ask() -> None:
-        owner = Owner("x", run, 2, Limits(), batches=True)
+        owner = BatchScheduler("x", run, 2, Limits(), batches=True)
         assert await owner.ask(["a"], [1], "a") == ["a"]
         await asyncio.sleep(3 * REST)
         owner.close()
@@ -88,7 +88,7 @@ def test_with_one_lane_a_sentence_does_not_wait_for_documents_that_came_later():
         return items
 
     async def ask() -> None:
-        owner = Owner("x", run, 1, Limits(queued_tokens=100_000), batches=False)
+        owner = BatchScheduler("x", run, 1, Limits(queued_tokens=100_000), batches=False)
         asked = [owner.ask([f"document {n}"], [500], n) for n in range(3)]
         asked += [owner.ask(["sentence"], [10], "s")]
         asked += [owner.ask([f"later {n}"], [500], n) for n in range(20)]
@@ -107,7 +107,7 @@ def test_what_fails_at_once_does_not_make_a_model_look_fast():
         return items
 
     async def ask() -> None:
-        owner = Owner("x", run, 1, Limits(queued_tokens=10**6, seconds=2.0), batches=False)
+        owner = BatchScheduler("x", run, 1, Limits(queued_tokens=10**6, seconds=2.0), batches=False)
         await owner.ask([1], [1000], "good")
         for _ in range(5):
             with pytest.raises(ValueError, match="no"):
@@ -132,7 +132,7 @@ def test_who_is_gone_is_told_to_whoever_computes():
         return items
 
     async def ask() -> None:
-        owner = Owner("x", run, 1, Limits(), batches=False)
+        owner = BatchScheduler("x", run, 1, Limits(), batches=False)
         asked = asyncio.ensure_future(owner.ask([1], [10], "a"))
         await asyncio.sleep(0.05)
         asked.cancel()

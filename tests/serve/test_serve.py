@@ -102,11 +102,11 @@ def test_our_own_routes_answer_as_the_library_does(server, folders):
     assert server.ask("/api/runs")[1] == ["en-fr", "gaps", "stories", "tales"]
     status, told, _ = server.ask("/api/runs/en-fr")
     assert status == 200 and told["events"][-1]["step"] > 0
-    frames = server.ask("/api/runs/en-fr/film")[1]["frames"]
+    frames = server.ask("/api/runs/en-fr/snapshots")[1]["snapshots"]
     assert [frame["step"] for frame in frames] == [event["step"] for event in told["events"] if "bleu" in event]
     assert all(len(frame["samples"]) == 3 and frame["probes"] for frame in frames)
-    assert server.ask(f"/api/runs/en-fr/film?after={frames[-1]['step']}")[1] == {"frames": []}
-    assert server.ask("/api/runs/none/film")[0] == 404
+    assert server.ask(f"/api/runs/en-fr/snapshots?after={frames[-1]['step']}")[1] == {"snapshots": []}
+    assert server.ask("/api/runs/none/snapshots")[0] == 404
     assert server.ask("/openapi.json")[1]["info"]["title"] == "regard"
 
 

@@ -26,7 +26,7 @@ def some_batch(rows: int) -> PairBatch:
 
 
 def one_step(network, batches):
-    config = TrainConfig(parts=len(batches), warmup=1, rate=0.01)
+    config = TrainConfig(grad_accumulation=len(batches), warmup_steps=1, learning_rate=0.01)
     plain = lambda model, config: torch.optim.SGD(model.parameters(), lr=0.01)  # noqa: E731  a step that is the gradient
     return Trainer(network, loss, batches.__getitem__, config, seed=1, make_optimizer=plain).make_step()
 
@@ -48,7 +48,7 @@ def test_a_batch_in_pieces_has_the_gradient_of_the_whole_one(network, pieces):
 
 
 def test_training_on_one_batch_learns_it(network):
-    config = TrainConfig(warmup=10, rate=0.01)
+    config = TrainConfig(warmup_steps=10, learning_rate=0.01)
     batch = some_batch(4)
     trainer = Trainer(network, loss, lambda position: batch, config, seed=1)
     losses = [e.loss for _, e in zip(range(60), trainer.train(lambda s: False, lambda: None), strict=False)]
@@ -57,12 +57,12 @@ def test_training_on_one_batch_learns_it(network):
 
 
 def test_the_rate_warms_up_and_falls_with_the_root_of_the_step():
-    config = TrainConfig(rate=0.01, warmup=100)
+    config = TrainConfig(learning_rate=0.01, warmup_steps=100)
     rates = [learning_rate(step, config) for step in range(1, 1001)]
     assert rates[0] == pytest.approx(0.0001)
     assert max(rates) == rates[99] == pytest.approx(0.01)
     assert rates[399] == pytest.approx(0.005)
-    constant = TrainConfig(rate=0.01, warmup=100, schedule="constant")
+    constant = TrainConfig(learning_rate=0.01, warmup_steps=100, schedule="constant")
     assert learning_rate(900, constant) == 0.01
 
 

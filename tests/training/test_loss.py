@@ -84,7 +84,7 @@ def test_a_translator_never_learns_to_say_padding(network):
 
 def test_passes_that_agree_need_dropout_to_differ():
     with pytest.raises(ConfigError, match=r"model.dropout is 0; set it to 0.2"):
-        resolve({"train": {"agreement": 5.0}, "model": {"dropout": 0.0}})
+        resolve({"train": {"r_drop": 5.0}, "model": {"dropout": 0.0}})
 
 
 def test_without_dropout_two_passes_learn_what_one_learns(network):
@@ -96,7 +96,7 @@ def test_without_dropout_two_passes_learn_what_one_learns(network):
     found = {}
     for agreement in (0.0, 5.0):
         network.zero_grad()
-        total, count = TRANSLATE.loss(resolve({"train": {"agreement": agreement}}))(network, batch)
+        total, count = TRANSLATE.loss(resolve({"train": {"r_drop": agreement}}))(network, batch)
         total.backward()
         found[agreement] = (total.item(), count, [p.grad.clone() for p in network.parameters()])
     assert found[0.0][:2] == pytest.approx(found[5.0][:2], rel=1e-5)
@@ -108,11 +108,13 @@ def test_with_dropout_passes_that_say_different_things_cost_more():
     from regard.families.translate.recipe import TRANSLATE
 
     torch.manual_seed(1)
-    model = EncoderDecoder(ModelConfig(vocab_size=50, layers=2, width=32, heads=4, inner=48, dropout=0.3), pad_id=49)
+    model = EncoderDecoder(
+        ModelConfig(vocab_size=50, layers=2, width=32, heads=4, ffn_width=48, dropout=0.3), pad_id=49
+    )
     source, target, labels = (torch.randint(0, 49, (3, 6)) for _ in range(3))
     batch = PairBatch(36, source, target, labels)
     weak, strong = (
-        TRANSLATE.loss(resolve({"train": {"agreement": weight}}))(_seeded(model), batch)[0].item()
+        TRANSLATE.loss(resolve({"train": {"r_drop": weight}}))(_seeded(model), batch)[0].item()
         for weight in (1e-6, 5.0)
     )
     assert strong > weak

@@ -12,7 +12,7 @@ from test_loop import loss, some_batch
 
 import regard
 from regard.config import TrainConfig, merge
-from regard.training.checkpoint import StateStore
+from regard.training.checkpoint import CheckpointStore
 from regard.training.diagnose import Diverged, first_bad_layer
 from regard.training.loop import MOST_SKIPPED, Trainer
 
@@ -21,7 +21,7 @@ def make(network, spoiled=lambda step: 1.0) -> Trainer:
     """A trainer whose loss is multiplied by what `spoiled` says of the step."""
     trainer = Trainer(
         network, lambda model, batch: _times(loss(model, batch), spoiled(trainer.step + 1)),
-        lambda position: some_batch(4), TrainConfig(rate=0.01, warmup=1), seed=1,
+        lambda position: some_batch(4), TrainConfig(learning_rate=0.01, warmup_steps=1), seed=1,
     )  # fmt: skip
     return trainer
 
@@ -69,9 +69,9 @@ def test_the_first_layer_whose_numbers_get_out_of_hand_is_named(network):
     batch = some_batch(4)
     assert first_bad_layer(network, lambda: loss(network, batch)[0]).startswith("none")
     with torch.no_grad():
-        network.decoder.blocks[1].feed_forward.rise.weight[0, 0] = math.nan
+        network.decoder.blocks[1].feed_forward.up.weight[0, 0] = math.nan
     found = first_bad_layer(network, lambda: loss(network, batch)[0])
-    assert found.startswith("decoder.blocks.1.feed_forward.rise (") and "nan" in found
+    assert found.startswith("decoder.blocks.1.feed_forward.up (") and "nan" in found
 
 
 def test_a_rate_far_too_high_ends_with_a_diagnosis_and_the_last_good_state_intact(tmp_path, pairs):
@@ -80,11 +80,11 @@ def test_a_rate_far_too_high_ends_with_a_diagnosis_and_the_last_good_state_intac
     with pytest.raises(regard.RunError) as told:
         regard.train("translate", to=tmp_path / "m", settings=settings, **pairs)
     parts = ("training diverged", "Learning rate", "First bad layer", "texts such as '", "last good state is step",
-             "--fresh --set train.rate=25")  # fmt: skip
+             "--fresh --set train.learning_rate=25")  # fmt: skip
     assert all(part in str(told.value) for part in parts), told.value
     log = [json.loads(line) for line in (tmp_path / "m" / "run" / "metrics.jsonl").read_text().splitlines()]
     assert log[-1]["skipped"] == MOST_SKIPPED
-    store = StateStore(tmp_path / "m" / "run" / "state")
+    store = CheckpointStore(tmp_path / "m" / "run" / "state")
     standing = store.newest()
     assert 0 < standing.step < log[-1]["step"] - MOST_SKIPPED  # before the step that ruined it
     assert all(tensor.isfinite().all() for tensor in store.get("weights", standing.step).values())
@@ -103,12 +103,15 @@ def allow(more):
     resource.setrlimit(resource.RLIMIT_AS, (now + more if more else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 torch.set_num_threads(1)
-device.keep_memory = lambda: None  # else what rehearsals gave back is still there
+device.tune_malloc = lambda: None  # else what rehearsals gave back is still there
 plan.TRY_SECONDS = 0.0
 settings = {
     "threads": 1, "text": {"vocab_size": 400}, "stop": {"steps": 4},
-    "model": {"layers": 1, "width": 32, "heads": 4, "inner": 4096, "dropout": 0.0},
-    "train": {"tokens_per_batch": 6000, "parts": 1, "valid_every": 100, "warmup": 20, "rate": 0.001},
+    "model": {"layers": 1, "width": 32, "heads": 4, "ffn_width": 4096, "dropout": 0.0},
+    "train": {
+        "tokens_per_batch": 6000, "grad_accumulation": 1, "valid_every": 100, "warmup_steps": 20,
+        "learning_rate": 0.001,
+    },
 }
 events = regard.training("translate", to=sys.argv[3], source=sys.argv[1], target=sys.argv[2], settings=settings)
 for event in events:
@@ -136,7 +139,7 @@ def test_a_batch_that_does_not_fit_is_computed_in_pieces_and_the_run_learns_the_
     assert [pieces for *_, pieces in tight][:2] == [1, 1] and tight[2][2] > 1 and tight[3][2] == tight[2][2]
     assert [step for step, *_ in tight] == [1, 2, 3, 4]
     assert [loss for _, loss, _ in tight] == pytest.approx([loss for _, loss, _ in roomy], rel=1e-4)
-    standing = StateStore(tmp_path / "tight" / "run" / "state").newest()
+    standing = CheckpointStore(tmp_path / "tight" / "run" / "state").newest()
     assert standing.halved == (3,) and standing.pieces == tight[3][2]
 
 
@@ -150,5 +153,5 @@ def test_products_in_half_precision_learn_too(tmp_path, pairs):
     assert losses[0] > 5.5 and losses[-1] < losses[0] - 1
     assert all(
         tensor.dtype == torch.float32
-        for tensor in StateStore(tmp_path / "m" / "run" / "state").get("weights", 60).values()
+        for tensor in CheckpointStore(tmp_path / "m" / "run" / "state").get("weights", 60).values()
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions, refuse_fast
 from regard.errors import ConfigError
-from regard.families.pipeline import Trained
+from regard.families.pipeline import Pipeline
 from regard.folder import ModelFolder
 from regard.text.given import a_text, given_texts, several_texts
 from regard.text.stories import Story, read_stories, split_sentences
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from regard.config import ModelConfig
     from regard.data.batch import StoryBatch
     from regard.data.tokens import EncodedStories
-    from regard.look.inspection import Seen
+    from regard.look.inspection import Inspection
 
 ROWS = 128  # questions that are answered together
 CHUNK = 1000  # questions that are encoded between two checks whether to stop
@@ -50,7 +50,7 @@ class Answer:
         return notes
 
 
-class Answerer(Trained):
+class Answerer(Pipeline):
     """A trained model that answers questions about a story."""
 
     @classmethod
@@ -108,7 +108,7 @@ class Answerer(Trained):
         report["unknown_words"] = len(unknown)
         return report
 
-    def look(self, text: str, story: str | Sequence[str] = (), *, why: bool = False) -> Seen:
+    def look(self, text: str, story: str | Sequence[str] = (), *, why: bool = False) -> Inspection:
         """What each hop looks at when the question `text` is asked about a story.
 
         why: also how much less likely the answer is without each sentence.

@@ -21,7 +21,7 @@ from regard.text.running import TextFiles
 from regard.text.stories import Story, hold_out_stories, read_stories
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_words
-from regard.training.recipe import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+from regard.training.recipe import Check, Corpus, Encoded, Recipe, TrainBatches, Validator, encode_json, weights_file
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -33,20 +33,21 @@ if TYPE_CHECKING:
 KINDS: dict[str, Settings] = {
     "memory": {
         "model": {"heads": 1, "restarts": 10, "dropout": 0.0, "tying": "adjacent", "max_positions": 76},
-        "train": {"rate": 0.01, "warmup": 100, "linear_start": 48, "empty": 0.2, "clip": 1000.0},
+        "train": {"learning_rate": 0.01, "warmup_steps": 100, "linear_start": 48, "time_noise": 0.2,
+                  "max_grad_norm": 1000.0},
     },
     "transformer": {
         "model": {"norm": "pre", "activation": "relu", "heads": 2, "dropout": 0.0, "max_positions": 384},
-        "train": {"rate": 0.002, "warmup": 200, "attention_rate": 0.1, "weight_decay": 0.01, "empty": 0.1,
-                  "questions_per_batch": 64},
+        "train": {"learning_rate": 0.002, "warmup_steps": 200, "attention_rate": 0.1, "weight_decay": 0.01,
+                  "time_noise": 0.1, "questions_per_batch": 64},
     },
 }  # fmt: skip
 
 SIZES: dict[str, Settings] = {
-    "tiny": {"model": {"width": 40, "inner": 80, "layers": 1, "hops": 3}},
-    "small": {"model": {"width": 64, "inner": 128, "layers": 1, "hops": 3}},
-    "base": {"model": {"width": 128, "inner": 256, "layers": 2, "hops": 3}},
-    "big": {"model": {"width": 256, "inner": 512, "layers": 2, "hops": 4}},
+    "tiny": {"model": {"width": 40, "ffn_width": 80, "layers": 1, "hops": 3}},
+    "small": {"model": {"width": 64, "ffn_width": 128, "layers": 1, "hops": 3}},
+    "base": {"model": {"width": 128, "ffn_width": 256, "layers": 2, "hops": 3}},
+    "big": {"model": {"width": 256, "ffn_width": 512, "layers": 2, "hops": 4}},
 }
 
 # Of each kind: the size, and how long it is trained: epochs, but at least so many updates.
@@ -75,7 +76,12 @@ def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     return {
         "size": size,
         "text": {"tokenizer": "word", "lowercase": True},
-        "train": {"smoothing": 0.0, "schedule": "linear", "horizon": horizon, "valid_every": max(1, horizon // 4)},
+        "train": {
+            "label_smoothing": 0.0,
+            "schedule": "linear",
+            "decay_steps": horizon,
+            "valid_every": max(1, horizon // 4),
+        },
         "stop": {"steps": horizon},
     }
 
@@ -94,7 +100,7 @@ def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check:
     return Encoded(_encode(stories, tokenizer, config, check).kept())
 
 
-def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Questions in batches by chance; empty sentences are put in at other places each time a story comes."""
     import torch
 
@@ -111,7 +117,7 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
     def batch(position: int) -> StoryBatch:
         seed, indexes = derive_seed(config.seed, "empty", position), loader.at(position)
         is_linear = position < linear
-        return collate_stories(stories, indexes, pad_id, empty=config.train.empty, seed=seed, is_linear=is_linear)
+        return collate_stories(stories, indexes, pad_id, empty=config.train.time_noise, seed=seed, is_linear=is_linear)
 
     whole = list(story_batches(stories, pad_id))
     facts = {
@@ -119,14 +125,16 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
         "tokens": sum(batch.tokens for batch in whole),
         "longest_story": int(stories.tales.lengths.max()),
     }
-    return Feed(batch, len(loader), facts, whole)
+    return TrainBatches(batch, len(loader), facts, whole)
 
 
-def judge(stories: list[Story], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+def validator(
+    stories: list[Story], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
+) -> Validator:
     """Scores on all given questions, those it learns from and those held out."""
     valid = list(story_batches(_encode(stories, tokenizer, config, check), tokenizer.pad_id))
     signature = f"{len(stories)} held-out questions"
-    return Judge(_Answers(feed.whole, valid).score, signature, {"held_out_questions": len(stories)})
+    return Validator(_Answers(batches.whole, valid).score, signature, {"held_out_questions": len(stories)})
 
 
 def _encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> EncodedStories:
@@ -172,7 +180,9 @@ def loss(config: RunConfig) -> Callable[[Any, StoryBatch], tuple[Tensor, int]]:
     def answer_loss(model: Any, batch: StoryBatch) -> tuple[Tensor, int]:
         logits = model(batch.sentences, batch.ages, batch.questions, batch.is_linear)  # (R, B, V)
         truth = batch.answers.repeat(len(logits))  # (R * B,)
-        total = F.cross_entropy(logits.flatten(0, 1), truth, reduction="sum", label_smoothing=config.train.smoothing)
+        total = F.cross_entropy(
+            logits.flatten(0, 1), truth, reduction="sum", label_smoothing=config.train.label_smoothing
+        )
         return total, len(batch.answers)
 
     return answer_loss
@@ -194,17 +204,17 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
-def probe(model: Any, valid: list[Story], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+def snapshot(model: Any, valid: list[Story], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """Which sentences it looks at in a few held-out stories."""
-    from regard.look.snapshot import PROBES, probe_stories
+    from regard.look.snapshot import PROBES, snapshot_stories
 
     most = most_sentences(model.config)
     stories = [Story(story.sentences[-most:], story.question, story.answer) for story in valid[:PROBES]]
     (batch,) = story_batches(encode_stories(stories, tokenizer), tokenizer.pad_id)
-    return probe_stories(model, batch.to(next(model.parameters()).device), stories)
+    return snapshot_stories(model, batch.to(next(model.parameters()).device), stories)
 
 
-ANSWER = Task(
+ANSWER = Recipe(
     name="answer",
     unit="questions",
     shape=FAMILIES["answer"].shape,
@@ -215,11 +225,11 @@ ANSWER = Task(
     defaults=defaults,
     learn=learn,
     encode=encode,
-    feed=feed,
-    judge=judge,
+    batches=batches,
+    validator=validator,
     build=build,
     loss=loss,
     pack=pack,
     where="regard.families.answer.recipe:ANSWER",
-    probe=probe,
+    snapshot=snapshot,
 )

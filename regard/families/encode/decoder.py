@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from regard.engines.network import read_network, read_shape
 from regard.engines.options import EngineOptions, refuse_fast
 from regard.errors import FolderError
-from regard.families.pipeline import Trained, adopt_network
+from regard.families.pipeline import Pipeline, load_partial_network
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
-class Decoder(Trained):
+class Decoder(Pipeline):
     """A model that says the next token of a text while it looks at a memory, such as an encoder's hidden states."""
 
     @classmethod
@@ -29,11 +29,11 @@ class Decoder(Trained):
 
             if folder.about.get("part"):
                 plain = read_shape(folder, bert.import_config)
-                if not plain.is_tied:
+                if not plain.tie_embeddings:
                     raise FolderError(f"{folder.folder} has an output table of its own (tie_word_embeddings is "
                                       f"false in config.json), which a decoder has not")  # fmt: skip
-                config = plain.model_copy(update={"kind": "bert-generation", "segments": 0})
-                return adopt_network(folder, lambda: TextDecoder(config, tokenizer.pad_id), opened)
+                config = plain.model_copy(update={"kind": "bert-generation", "token_types": 0})
+                return load_partial_network(folder, lambda: TextDecoder(config, tokenizer.pad_id), opened)
             return read_network(folder, tokenizer, bert_generation.DECODER, lambda c, t: TextDecoder(c, t.pad_id))
 
         opened = cls(folder, read, running)

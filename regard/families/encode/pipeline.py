@@ -11,7 +11,7 @@ from regard.engines.layout import group
 from regard.engines.network import read_network, read_shape
 from regard.engines.options import EngineOptions, refuse_fast
 from regard.errors import FolderError
-from regard.families.pipeline import Trained, adopt_network
+from regard.families.pipeline import Pipeline, load_partial_network
 from regard.files import parse_json, read_regular
 from regard.folder import ModelFolder
 from regard.text.given import a_text, name_unknown, several_texts, unknown_parts
@@ -20,14 +20,14 @@ from regard.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from regard.look.inspection import Seen
+    from regard.look.inspection import Inspection
 
 TOKENS_PER_BATCH = 4096
 MOST_BYTES = 2**20  # of a file of settings
 KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
 
 
-class Encoder(Trained):
+class Encoder(Pipeline):
     """A model that makes a vector of a text."""
 
     @classmethod
@@ -42,8 +42,8 @@ class Encoder(Trained):
             if folder.about.get("part"):
                 config = read_shape(folder, bert.import_config)
                 if folder.about["architecture"] == "BertGenerationEncoder":
-                    config = config.model_copy(update={"kind": "bert-generation", "segments": 0})
-                return adopt_network(folder, lambda: TextEncoder(config, tokenizer.pad_id), opened)
+                    config = config.model_copy(update={"kind": "bert-generation", "token_types": 0})
+                return load_partial_network(folder, lambda: TextEncoder(config, tokenizer.pad_id), opened)
             layout = bert_generation.ENCODER if folder.config.get("model_type") == "bert-generation" else bert
             return read_network(folder, tokenizer, layout, lambda config, t: TextEncoder(config, t.pad_id))
 
@@ -85,7 +85,7 @@ class Encoder(Trained):
                 vectors[indexes] = self._pool(self.model(ids), ids != self.tokenizer.pad_id).cpu()
         return vectors
 
-    def look(self, text: str) -> Seen:
+    def look(self, text: str) -> Inspection:
         """What each token of a text looks at."""
         from regard.families.looking import look_at_reader
 

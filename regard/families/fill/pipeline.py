@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions, refuse_fast
 from regard.errors import ConfigError, FolderError
-from regard.families.pipeline import Trained, refuse_below_one
+from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.folder import ModelFolder
 from regard.text.given import a_text, given_texts, name_unknown, unknown_parts
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.config import ModelConfig
-    from regard.look.inspection import Seen
+    from regard.look.inspection import Inspection
     from regard.model.transformer import MaskedLM
 
 MASK = "[MASK]"
@@ -41,7 +41,7 @@ class Filled:
     unknown: list[str] = field(default_factory=list)  # parts of the text that the model has never seen
 
 
-class Filler(Trained):
+class Filler(Pipeline):
     """A trained model that fills gaps."""
 
     @classmethod
@@ -126,14 +126,14 @@ class Filler(Trained):
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
         """Share of hidden tokens guessed right over all lines of the files; the same tokens are hidden every time."""
-        from regard.data.masking import encode_texts, hidden_batches, make_hiding, read_texts
+        from regard.data.masking import encode_texts, hidden_batches, make_masking, read_texts
         from regard.engines.score import guess_hidden
 
-        settings = self.about["settings"]
-        share, whole_words = settings["train"]["hidden"], settings["train"]["whole_words"]
+        train = self.about["settings"]["train"]
+        share, whole_words = train.get("mask_rate", train.get("hidden")), train["whole_words"]  # hidden: of 0.1
         lines = read_texts(given_texts(files))
         texts = encode_texts(lines, self.tokenizer, self.model.config.max_positions)
-        batches = hidden_batches(texts, self.tokenizer, make_hiding(self.tokenizer, share, whole_words))
+        batches = hidden_batches(texts, self.tokenizer, make_masking(self.tokenizer, share, whole_words))
         accuracy, loss, count = guess_hidden(self.model, batches, lambda: None)
         unknown = sum(self.tokenizer.has_unknown([number]) for number in texts.flat.tolist())
         way = "whole words, " if whole_words else ""
@@ -146,7 +146,7 @@ class Filler(Trained):
             "signature": f"{share:.0%} hidden, {way}80/10/10, seed 0",
         }
 
-    def look(self, text: str, *, why: bool = False) -> Seen:
+    def look(self, text: str, *, why: bool = False) -> Inspection:
         """What each token of a text looks at, and what would fill its gaps.
 
         why: also what each word and each head is worth for the gaps, which takes a forward for each.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig, RunConfig, Settings
-from regard.data.masking import encode_texts, hidden_batches, make_hiding, read_texts
+from regard.data.masking import encode_texts, hidden_batches, make_masking, read_texts
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.table import choose, count_words
@@ -20,7 +20,7 @@ from regard.folder import Content
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_masked, learn_wordpieces
-from regard.training.recipe import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+from regard.training.recipe import Check, Corpus, Encoded, Recipe, TrainBatches, Validator, encode_json, weights_file
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -31,10 +31,10 @@ KINDS: dict[str, Settings] = {"bert": {"model": {"norm": "post", "activation": "
 
 # The dial. base and big are BERT's (110 M and 340 M weights with its vocabulary).
 SIZES: dict[str, Settings] = {
-    "tiny": {"model": {"layers": 4, "width": 128, "inner": 512, "heads": 4, "max_positions": 256}},
-    "small": {"model": {"layers": 4, "width": 256, "inner": 1024, "heads": 4, "max_positions": 256}},
-    "base": {"model": {"layers": 12, "width": 768, "inner": 3072, "heads": 12, "max_positions": 512}},
-    "big": {"model": {"layers": 24, "width": 1024, "inner": 4096, "heads": 16, "max_positions": 512}},
+    "tiny": {"model": {"layers": 4, "width": 128, "ffn_width": 512, "heads": 4, "max_positions": 256}},
+    "small": {"model": {"layers": 4, "width": 256, "ffn_width": 1024, "heads": 4, "max_positions": 256}},
+    "base": {"model": {"layers": 12, "width": 768, "ffn_width": 3072, "heads": 12, "max_positions": 512}},
+    "big": {"model": {"layers": 24, "width": 1024, "ffn_width": 4096, "heads": 16, "max_positions": 512}},
 }
 
 
@@ -92,7 +92,7 @@ def encode(lines: list[str], tokenizer: Tokenizer, config: RunConfig, check: Che
     return Encoded(texts.kept("text") | {"lines": texts.starts.new_tensor([len(lines)])})
 
 
-def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Batches of lines of like length; other tokens are hidden each time a line comes."""
     from regard.data.collate import collate_hidden
     from regard.data.loader import Loader
@@ -101,19 +101,21 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
 
     texts = TokenLists.named("text", tensors)
     loader = Loader([texts.lengths], config.train.share(config.train.tokens_per_batch), config.seed)
-    hiding = make_hiding(tokenizer, config.train.hidden, config.train.whole_words)
+    hiding = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
 
     def batch(position: int) -> TextBatch:
         seed = derive_seed(config.seed, "hide", position)
         return collate_hidden(texts, loader.at(position), tokenizer.pad_id, hiding, seed)
 
-    return Feed(batch, len(loader), {"lines": int(tensors["lines"]), "tokens": len(texts.flat)})
+    return TrainBatches(batch, len(loader), {"lines": int(tensors["lines"]), "tokens": len(texts.flat)})
 
 
-def judge(lines: list[str], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+def validator(
+    lines: list[str], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
+) -> Validator:
     """Accuracy on hidden tokens, the same ones every time, and their loss."""
     valid = encode_texts(lines, tokenizer, min(config.text.max_length, config.model.max_positions), check)
-    hiding = make_hiding(tokenizer, config.train.hidden, config.train.whole_words)
+    hiding = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
     held_out = list(hidden_batches(valid, tokenizer, hiding))
 
     def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
@@ -123,8 +125,8 @@ def judge(lines: list[str], feed: Feed, tokenizer: Tokenizer, config: RunConfig,
         return {"accuracy": accuracy, "loss": loss}, []
 
     way = "whole words, " if config.train.whole_words else ""
-    signature = f"{len(lines)} held-out lines, {config.train.hidden:.0%} hidden, {way}80/10/10, seed 0"
-    return Judge(score, signature, {"held_out_lines": len(lines)})
+    signature = f"{len(lines)} held-out lines, {config.train.mask_rate:.0%} hidden, {way}80/10/10, seed 0"
+    return Validator(score, signature, {"held_out_lines": len(lines)})
 
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
@@ -142,7 +144,7 @@ def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
         places, is_real = batch.label_places()  # (B, N), (B, N)
         rows = model.turned(model(batch.ids, wanted=places)[is_real])  # (rows, D)
         labels, table = batch.labels.gather(1, places)[is_real], model.table  # (rows,), (V, D)
-        return token_loss(rows, labels, table, bias=model.bias, smoothing=config.train.smoothing)
+        return token_loss(rows, labels, table, bias=model.bias, smoothing=config.train.label_smoothing)
 
     return hidden_loss
 
@@ -167,15 +169,15 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
-def probe(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+def snapshot(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """What it looks at in a few held-out lines."""
-    from regard.look.snapshot import PROBES, probe_texts
+    from regard.look.snapshot import PROBES, snapshot_texts
 
     longest = model.config.max_positions
-    return probe_texts(model, tokenizer, [tokenizer.encode(line)[:longest] for line in valid[:PROBES]])
+    return snapshot_texts(model, tokenizer, [tokenizer.encode(line)[:longest] for line in valid[:PROBES]])
 
 
-FILL = Task(
+FILL = Recipe(
     name="fill",
     unit="lines",
     shape=FAMILIES["fill"].shape,
@@ -186,11 +188,11 @@ FILL = Task(
     defaults=defaults,
     learn=learn,
     encode=encode,
-    feed=feed,
-    judge=judge,
+    batches=batches,
+    validator=validator,
     build=build,
     loss=loss,
     pack=pack,
     where="regard.families.fill.recipe:FILL",
-    probe=probe,
+    snapshot=snapshot,
 )

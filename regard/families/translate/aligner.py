@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.alignment.lexical_table import FILE, MOST_BYTES, Chances
+from regard.alignment.lexical_table import FILE, MOST_BYTES, LexicalTable
 from regard.alignment.links import Agreement, Links, align_words, read_pharaoh, symmetrise
 from regard.decoding.found import Hypothesis
 from regard.errors import CorpusError
@@ -48,9 +48,9 @@ class Aligner:
         return sum(number in self._chances.sources for number in ids) / len(ids)
 
     @cached_property
-    def _chances(self) -> Chances | None:
+    def _chances(self) -> LexicalTable | None:
         """Models from elsewhere have none."""
-        return Chances.read(self._folder.read(FILE, MOST_BYTES)) if self._folder.has(FILE) else None
+        return LexicalTable.read(self._folder.read(FILE, MOST_BYTES)) if self._folder.has(FILE) else None
 
 
 def align_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
@@ -60,7 +60,7 @@ def align_pairs(translator: Translator, sources: Sequence[str], targets: Sequenc
     for mine, theirs in zip(read, said, strict=True):
         translator.refuse_long("text", theirs, mine)
     forced = [[Hypothesis(ids[:-1], 0.0, True)] for ids in said]
-    watched = translator.native.watch(read, forced)
+    watched = translator.native.trace(read, forced)
     return [translator.aligner.align(ids, found[0]) for ids, found in zip(read, watched, strict=True)]
 
 

@@ -66,7 +66,7 @@ def put_together(encoder: ModelFolder, decoder: ModelFolder) -> tuple[ModelConfi
     for side, folder in folders.items():
         part: nn.Module = getattr(model, side)
         read = read_for(folder, list_for(folder, shapes[side]), shapes_of(part))
-        mine = encoder_decoder.adopt_side(read, shapes_of(part), shapes[side].kind)
+        mine = encoder_decoder.load_partial_side(read, shapes_of(part), shapes[side].kind)
         found |= {f"{side}.{name}": torch.from_numpy(array).float() for name, array in mine.items()}
     return config, tokenizer, found
 

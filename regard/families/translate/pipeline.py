@@ -17,7 +17,7 @@ from regard.engines.layout import default_limit
 from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError
-from regard.families.pipeline import Trained, generation_of, refuse_below_one
+from regard.families.pipeline import Pipeline, generation_of, refuse_below_one
 from regard.families.translate.aligner import Aligner, align_pairs, score_alignment
 from regard.families.translate.pair import read_pair
 from regard.families.translate.translation import Translation, join, notes_on, put_in_words
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from regard.decoding.found import Finding, Hypothesis
     from regard.engines.ctranslate2 import FastTranslator
     from regard.engines.torch import NativeTranslator
-    from regard.look.inspection import Seen
+    from regard.look.inspection import Inspection
 
     # How many parts each line has, the parts as ids, notes on each line, and the rest.
-    Begun = tuple[list[int], list[list[int]], list[list[str]], Finding]
+    Pending = tuple[list[int], list[list[int]], list[list[str]], Finding]
 
 WINDOW = 2048  # lines that are sorted and batched together
 AHEAD = 1  # windows that are being translated while one is waited for
 ONE_OR_SEVERAL = "a text (translate takes one, translate_all takes several)"
 
 
-class Translator(Trained):
+class Translator(Pipeline):
     """A trained model that translates."""
 
     BEAM = 4
@@ -157,7 +157,7 @@ class Translator(Trained):
         forced = self.tokenizer.encode_part(a_text(prefix, "a prefix")) if prefix else []
         if self._fast is None:
             self.refuse_long("prefix", forced)
-        begun: deque[Begun] = deque()
+        begun: deque[Pending] = deque()
         for window in windows:
             if window:
                 begun.append(self._begin(window, search, max_length, forced, terms or {}))
@@ -199,7 +199,7 @@ class Translator(Trained):
         """Which words of given translations belong together: (word of the source, word of the target), from 0."""
         return align_pairs(self, several_texts(sources), several_texts(targets, "translations"))
 
-    def look(self, text: str, target: str | None = None, *, why: bool = False, beam: int = BEAM) -> Seen:
+    def look(self, text: str, target: str | None = None, *, why: bool = False, beam: int = BEAM) -> Inspection:
         """What the model looks at while it translates a text, or while it is made to say `target`.
 
         why: also what each source word and each head is worth, which takes a forward for each.
@@ -222,7 +222,7 @@ class Translator(Trained):
 
     def _begin(
         self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
-    ) -> Begun:
+    ) -> Pending:
         parts, flat, sources = self.split(lines)
         notes = notes_on(self.tokenizer, lines, parts, sources)
         spare = len(forced) - self.generation.is_end_forced  # an end that is forced has the last place
@@ -246,7 +246,7 @@ class Translator(Trained):
         """What every translation begins with, if the model's own folder wants that."""
         return [] if self.generation.first is None else [self.generation.first]
 
-    def _end(self, begun: Begun) -> Iterator[Translation]:
+    def _end(self, begun: Pending) -> Iterator[Translation]:
         parts, sources, notes, wait = begun
         counts = [count for count in parts for _ in range(count)]
         # Each is put into words as soon as it is found: the engine is then still busy with others.

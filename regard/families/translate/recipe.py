@@ -35,13 +35,13 @@ from regard.text.running import named
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
 from regard.training.recipe import (
+    Artifacts,
     Check,
     Corpus,
     Encoded,
-    Extras,
-    Feed,
-    Judge,
-    Task,
+    Recipe,
+    TrainBatches,
+    Validator,
     encode_json,
     name_files,
     weights_file,
@@ -61,10 +61,10 @@ KINDS: dict[str, Settings] = {"transformer": {"model": {"norm": "pre"}}, "bert":
 # The dial. tiny is the shape that did best on 29,000 pairs of captions (Transformer-Tiny, 2.6 M weights);
 # base and big are the paper's.
 SIZES: dict[str, Settings] = {
-    "tiny": {"model": {"layers": 4, "width": 128, "inner": 256, "heads": 4}},
-    "small": {"model": {"layers": 4, "width": 256, "inner": 1024, "heads": 4}},
-    "base": {"model": {"layers": 6, "width": 512, "inner": 2048, "heads": 8}},
-    "big": {"model": {"layers": 6, "width": 1024, "inner": 4096, "heads": 16}},
+    "tiny": {"model": {"layers": 4, "width": 128, "ffn_width": 256, "heads": 4}},
+    "small": {"model": {"layers": 4, "width": 256, "ffn_width": 1024, "heads": 4}},
+    "base": {"model": {"layers": 6, "width": 512, "ffn_width": 2048, "heads": 8}},
+    "big": {"model": {"layers": 6, "width": 1024, "ffn_width": 4096, "heads": 16}},
 }
 
 CHUNK = 1000  # texts that are encoded between two checks whether to stop
@@ -175,7 +175,7 @@ def encode(pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Ch
     return Encoded(encoded.kept(), left_out)
 
 
-def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Batches of pairs of like length."""
     from regard.data.collate import collate_pairs
     from regard.data.loader import Loader
@@ -194,14 +194,16 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
         "tokens": len(pairs.sources.flat) + len(pairs.targets.flat),
         "longest_source": int(lengths[0].max()),
     }
-    return Feed(batch, len(loader), facts)
+    return TrainBatches(batch, len(loader), facts)
 
 
-def judge(pairs: list[Pair], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+def validator(
+    pairs: list[Pair], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
+) -> Validator:
     """BLEU, which training goes by, the other scores, and samples."""
     encoded, kept, left_out = encode_pairs(pairs, tokenizer, config, check)
     held_out = HeldOutPairs(encoded, kept, tokenizer)
-    return Judge(held_out.score, held_out.signature, {"held_out_pairs": len(encoded)}, left_out)
+    return Validator(held_out.score, held_out.signature, {"held_out_pairs": len(encoded)}, left_out)
 
 
 def encode_pairs(
@@ -246,7 +248,7 @@ def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
 
 def loss(config: RunConfig) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
     """What training makes smaller: cross-entropy, label-smoothed; of two passes at once if they are to agree."""
-    smoothing, agreement = config.train.smoothing, config.train.agreement
+    smoothing, agreement = config.train.label_smoothing, config.train.r_drop
     passes = 2 if agreement else 1
 
     def pair_loss(model: Any, batch: PairBatch) -> tuple[Tensor, int]:
@@ -280,7 +282,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
-def extras(model: Any, tensors: dict[str, Tensor], valid: list[Pair], tokenizer: Tokenizer) -> Extras:
+def artifacts(model: Any, tensors: dict[str, Tensor], valid: list[Pair], tokenizer: Tokenizer) -> Artifacts:
     """Which heads align, and which words are worth considering for which."""
     import torch
 
@@ -300,19 +302,19 @@ def extras(model: Any, tensors: dict[str, Tensor], valid: list[Pair], tokenizer:
     alignment = choose_heads(model, held, kept)
     always = [number for number in tokenizer.marks if number != tokenizer.pad_id]
     if model.config.encoder:  # no fast engine runs it, so nothing would be chosen from a shortlist
-        return Extras({"alignment": alignment}, {LEXICON: kept.pack()})
+        return Artifacts({"alignment": alignment}, {LEXICON: kept.pack()})
     shortlist = make_shortlist(lexicon, pairs, tokenizer.pieces[:-1], always)
-    return Extras({"alignment": alignment}, {SHORTLIST: shortlist, LEXICON: kept.pack()})
+    return Artifacts({"alignment": alignment}, {SHORTLIST: shortlist, LEXICON: kept.pack()})
 
 
-def probe(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+def snapshot(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """What it looks at in a few held-out pairs."""
-    from regard.look.snapshot import probe_pairs
+    from regard.look.snapshot import snapshot_pairs
 
-    return probe_pairs(model, tokenizer, valid)
+    return snapshot_pairs(model, tokenizer, valid)
 
 
-TRANSLATE = Task(
+TRANSLATE = Recipe(
     name="translate",
     unit="pairs",
     shape=FAMILIES["translate"].shape,
@@ -323,13 +325,13 @@ TRANSLATE = Task(
     defaults=defaults,
     learn=learn,
     encode=encode,
-    feed=feed,
-    judge=judge,
+    batches=batches,
+    validator=validator,
     build=build,
     loss=loss,
     pack=pack,
     where="regard.families.translate.recipe:TRANSLATE",
     join=put_together,
-    extras=extras,
-    probe=probe,
+    artifacts=artifacts,
+    snapshot=snapshot,
 )

@@ -16,7 +16,7 @@ from regard.engines.described import describe_writer
 from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError
-from regard.families.pipeline import Trained, refuse_below_one
+from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.folder import ModelFolder
 from regard.text.given import a_text, given_texts, name_unknown, several_texts, unknown_parts
 from regard.text.running import read_documents, split_lines
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.engines.ctranslate2 import FastWriter
-    from regard.look.inspection import Said, Seen
+    from regard.look.inspection import Inspection, TokenScore
 
 LINES = 10_000  # lines that are encoded between two checks whether to stop
 TOKENS = 200
@@ -41,11 +41,11 @@ class Sample:
     text: str
     tokens: list[str]
     reason: str  # why it ended: stop or length
-    said: list[Said]  # how likely each token was, if somebody asked
+    said: list[TokenScore]  # how likely each token was, if somebody asked
     unknown: list[str] = field(default_factory=list)  # parts of the prompt that the model has never seen
 
 
-class Writer(Trained):
+class Writer(Pipeline):
     """A trained model that goes on with a text."""
 
     @classmethod
@@ -143,7 +143,7 @@ class Writer(Trained):
         """The parts of a text that the model has never seen: of a writer of characters, those characters."""
         return unknown_parts(self.tokenizer, [a_text(text)])
 
-    def _chances(self, prompt: str, ids: list[int], count: int) -> list[Said]:
+    def _chances(self, prompt: str, ids: list[int], count: int) -> list[TokenScore]:
         """Of each id; what is longer than the model sees is read in windows that share their halves."""
         import torch
 
@@ -152,7 +152,7 @@ class Writer(Trained):
 
         read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt), *ids]
         window = self.model.config.max_positions
-        told: list[Said] = []
+        told: list[TokenScore] = []
         for start in range(0, max(1, len(read) - window // 2), max(1, window // 2)):
             part = read[start : start + window]
             new = len(read) - len(ids) + len(told) - start  # the first in this part of which nothing was told yet
@@ -194,7 +194,7 @@ class Writer(Trained):
             "signature": f"window {window}, stride {stride}, ends of documents counted",
         }
 
-    def look(self, text: str, *, why: bool = False) -> Seen:
+    def look(self, text: str, *, why: bool = False) -> Inspection:
         """What each token of a text looks at, and how likely it was; of one longer than it sees, the end, and a note.
 
         why: also what each word before and each head is worth, which takes a forward for each.

@@ -20,7 +20,7 @@ from regard.folder import Content
 from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
-from regard.training.recipe import Check, Corpus, Encoded, Feed, Judge, Task, encode_json, weights_file
+from regard.training.recipe import Check, Corpus, Encoded, Recipe, TrainBatches, Validator, encode_json, weights_file
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -42,20 +42,20 @@ KINDS: dict[str, Settings] = {
 # The dial: a shape, and the rate of learning that suits its width.
 SIZES: dict[str, Settings] = {
     "tiny": {
-        "model": {"layers": 4, "width": 128, "inner": 512, "heads": 4, "max_positions": 128},
-        "train": {"rate": 0.003},
+        "model": {"layers": 4, "width": 128, "ffn_width": 512, "heads": 4, "max_positions": 128},
+        "train": {"learning_rate": 0.003},
     },
     "small": {
-        "model": {"layers": 6, "width": 256, "inner": 1024, "heads": 4, "max_positions": 256},
-        "train": {"rate": 0.0015},
+        "model": {"layers": 6, "width": 256, "ffn_width": 1024, "heads": 4, "max_positions": 256},
+        "train": {"learning_rate": 0.0015},
     },
     "base": {
-        "model": {"layers": 12, "width": 768, "inner": 3072, "heads": 12, "max_positions": 1024},
-        "train": {"rate": 0.0006},
+        "model": {"layers": 12, "width": 768, "ffn_width": 3072, "heads": 12, "max_positions": 1024},
+        "train": {"learning_rate": 0.0006},
     },
     "big": {
-        "model": {"layers": 24, "width": 1024, "inner": 4096, "heads": 16, "max_positions": 1024},
-        "train": {"rate": 0.0004},
+        "model": {"layers": 24, "width": 1024, "ffn_width": 4096, "heads": 16, "max_positions": 1024},
+        "train": {"learning_rate": 0.0004},
     },
 }
 
@@ -105,7 +105,7 @@ def encode(texts: list[str], tokenizer: Tokenizer, config: RunConfig, check: Che
     return Encoded({"stream": stream, "documents": stream.new_tensor([len(texts)])})
 
 
-def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> Feed:
+def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Batches are blocks of the stream."""
     from regard.data.collate import collate_blocks
     from regard.data.loader import Blocks
@@ -118,10 +118,12 @@ def feed(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) ->
     def batch(position: int) -> TextBatch:
         return collate_blocks(stream, blocks.at(position), length)
 
-    return Feed(batch, len(blocks), {"documents": int(tensors["documents"]), "tokens": len(stream)})
+    return TrainBatches(batch, len(blocks), {"documents": int(tensors["documents"]), "tokens": len(stream)})
 
 
-def judge(texts: list[str], feed: Feed, tokenizer: Tokenizer, config: RunConfig, check: Check) -> Judge:
+def validator(
+    texts: list[str], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
+) -> Validator:
     """Bits per byte, which training goes by, the loss it comes from, and a sample."""
     valid, length = encode_stream(texts, tokenizer, check), config.model.max_positions
     scored = valid[: MOST_SCORED + 1]
@@ -136,7 +138,7 @@ def judge(texts: list[str], feed: Feed, tokenizer: Tokenizer, config: RunConfig,
         return scores, [("", _sample(model, tokenizer))]
 
     signature = f"{len(scored) - 1} held-out tokens, windows of {length} that do not overlap"
-    return Judge(score, signature, {"held_out_tokens": len(valid) - 1}, lower_is_better=True)
+    return Validator(score, signature, {"held_out_tokens": len(valid) - 1}, lower_is_better=True)
 
 
 def _sample(model: Any, tokenizer: Tokenizer) -> str:
@@ -168,7 +170,9 @@ def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
 
     def next_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
         hidden = model(batch.ids)  # (B, T, D)
-        return token_loss(hidden.flatten(0, 1), batch.labels.flatten(), model.table, smoothing=config.train.smoothing)
+        return token_loss(
+            hidden.flatten(0, 1), batch.labels.flatten(), model.table, smoothing=config.train.label_smoothing
+        )
 
     return next_loss
 
@@ -198,16 +202,16 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
-def probe(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+def snapshot(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """What it looks at in the beginning of a few held-out texts."""
-    from regard.look.snapshot import PROBES, probe_texts
+    from regard.look.snapshot import PROBES, snapshot_texts
 
     longest = model.config.max_positions
     texts = [[tokenizer.begin_id, *tokenizer.encode_part(text[:PROBED])] for text in valid[:PROBES]]
-    return probe_texts(model, tokenizer, [ids[:longest] for ids in texts])
+    return snapshot_texts(model, tokenizer, [ids[:longest] for ids in texts])
 
 
-WRITE = Task(
+WRITE = Recipe(
     name="write",
     unit="documents",
     shape=FAMILIES["write"].shape,
@@ -218,11 +222,11 @@ WRITE = Task(
     defaults=defaults,
     learn=learn,
     encode=encode,
-    feed=feed,
-    judge=judge,
+    batches=batches,
+    validator=validator,
     build=build,
     loss=loss,
     pack=pack,
     where="regard.families.write.recipe:WRITE",
-    probe=probe,
+    snapshot=snapshot,
 )

@@ -2,7 +2,7 @@
 // A running training: its curves as they grow, what becomes of its samples, and what it looks at, over time.
 regard.panels.run = (name) => {
   const curves = regard.make("div", { class: "curves" }), told = regard.make("p", { class: "legend" });
-  const events = [], film = regard.film();
+  const events = [], snapshots = regard.snapshots();
   const update = async () => {
     if (!curves.isConnected && events.length) return; // somebody went elsewhere
     try {
@@ -17,7 +17,7 @@ regard.panels.run = (name) => {
       curves.replaceChildren(...scores.map((key) => regard.curve(key, named.filter((event) => typeof event[key] === "number")
         .map((event) => [event.step, event[key]]))));
       const last = events[events.length - 1];
-      film.add((await regard.askJson(`/api/runs/${encodeURIComponent(name)}/film?after=${film.newest()}`)).frames);
+      snapshots.add((await regard.askJson(`/api/runs/${encodeURIComponent(name)}/snapshots?after=${snapshots.newest()}`)).snapshots);
       told.textContent = last ? `step ${last.step}, ${(last.seconds / 60).toFixed(1)} minutes` : "Nothing is logged yet.";
     } catch (problem) {
       regard.complain(problem.message);
@@ -25,17 +25,17 @@ regard.panels.run = (name) => {
     setTimeout(update, 3000);
   };
   update();
-  return regard.make("section", {}, told, curves, film.box);
+  return regard.make("section", {}, told, curves, snapshots.box);
 };
 
 // Samples and probes of each validation; the slider goes through time, and stays at the end while it is there.
-regard.film = () => {
+regard.snapshots = () => {
   const frames = [];
   const slider = regard.make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "moment of the training", id: "moment" });
   const moment = regard.make("output", { id: "moment-told" }), samples = regard.make("div", { class: "samples" });
   const probe = regard.make("select", { id: "probe", "aria-label": "example" }), layer = regard.make("select", { id: "probe-layer", "aria-label": "layer" });
   const seen = regard.make("div", { class: "probe" });
-  const box = regard.make("section", { class: "film", hidden: true }, regard.make("h2", {}, "Over time"),
+  const box = regard.make("section", { class: "snapshots", hidden: true }, regard.make("h2", {}, "Over time"),
     regard.make("p", { class: "choices" }, slider, moment), samples, regard.make("p", { class: "choices" }, probe, layer), seen);
   const options = (select, labels) => {
     if (select.options.length === labels.length) return;
