@@ -31,7 +31,7 @@ from regard.text.tokenizer import Tokenizer
 from regard.training import workers
 from regard.training.checkpoint import TrainState
 from regard.training.forked import forked_workers
-from regard.training.prepare import begin
+from regard.training.prepare import prepare
 from regard.training.record import TOKENS
 
 SETTINGS: dict[str, Any] = {
@@ -74,7 +74,7 @@ def bench(data: Path, turns: int, folder: Path) -> dict[str, Any]:
         data / "train.lc.tok.en", data / "train.lc.tok.de",
         valid_source=data / "val.lc.tok.en", valid_target=data / "val.lc.tok.de",
     )  # fmt: skip
-    begin(TRANSLATE, run, None, *files, SETTINGS, lambda: None, None)
+    prepare(TRANSLATE, run, None, *files, SETTINGS, lambda: None, None)
     sides = {name: start(name, run) for name in SIDES}
     found: dict[str, list[dict[str, float]]] = {name: [] for name in SIDES}
     for turn in range(turns + 1):

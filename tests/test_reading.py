@@ -204,32 +204,12 @@ def test_a_name_that_tells_another_language_is_refused(tmp_path):
     begin("translate", tmp_path / "m", files | {"target": other.with_suffix(".txt")})
 
 
-def forget(run):
-    """Makes the record one of 0.1."""
-    record = json.loads((run / "run" / "run.json").read_text())
-    old = {name: value for name, value in record.items() if name not in {"examples", "reading", "facts"}}
-    (run / "run" / "run.json").write_text(json.dumps(old))
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_a_run_without_a_record_of_its_reading_is_resumed_if_its_encoded_text_agrees(task, place, begun, tmp_path):
-    before = CHANGES[task][0][0]
-    run = begun(task, before, tmp_path / "m")
-    forget(run)
-    begin(task, run, at(place, before))
-    assert "examples" in json.loads((run / "run" / "run.json").read_text())
-
-
-@pytest.mark.parametrize(
-    ("before", "change"),
-    [
-        ({"source": "a.tsv"}, {"columns": (2, 1)}),
-        ({"source": "a.jsonl"}, {"keys": ("fr", "en")}),
-        ({"source": "a.en", "target": "a.fr", "valid_source": "v.tsv"}, {}),  # nobody knows which columns were read
-    ],
-)
-def test_a_run_without_a_record_of_its_reading_is_refused_if_it_may_be_another(before, change, place, begun, tmp_path):
-    run = begun("translate", before, tmp_path / "m")
-    forget(run)
-    with pytest.raises(regard.RunError, match="was begun with other text"):
-        begin("translate", run, at(place, before) | change)
+def test_a_run_of_another_version_is_refused_in_words_and_kept(place, begun, tmp_path):
+    run = begun("fill", CHANGES["fill"][0][0], tmp_path / "m")
+    path = run / "run" / "run.json"
+    record = json.loads(path.read_text())
+    old = json.dumps({name: value for name, value in record.items() if name != "format"})
+    path.write_text(old)
+    with pytest.raises(regard.RunError, match=r"begun by another version of regard.*--fresh"):
+        begin("fill", run, at(place, CHANGES["fill"][0][0]))
+    assert path.read_text() == old

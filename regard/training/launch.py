@@ -18,7 +18,7 @@ from regard.training.distributed import Place, World, joined
 from regard.training.forked import ForkedWorker, forked_workers
 from regard.training.init_from import InitFrom, Start
 from regard.training.plan import Plan, assemble
-from regard.training.prepare import PreparedRun, begin
+from regard.training.prepare import PreparedRun, prepare
 from regard.training.recipe import Check, Recipe
 from regard.training.record import STATE, OwnedRun, clear, read_record, sole_owner, write_record
 from regard.training.session import Event, Finished, Session
@@ -31,7 +31,7 @@ Load = Callable[..., Any]  # opens a model, as `regard.load` does
 def launch(
     request: Request, to: Path, start: Start | None, fresh: bool, stopper: Stopper, load: Load
 ) -> Iterator[Plan | Event]:
-    """All events of a training; a run that was begun before is resumed."""
+    """All events of a training; a run that was prepared before is resumed."""
     place = Place.launched()
     if place is not None and place.rank > 0:
         yield from _follow(to, place, request.config.device)
@@ -45,12 +45,12 @@ def launch(
 
         try:
             record = None if fresh else read_record(run.path)
-            beginning = InitFrom.read(request.recipe, start, load) if start else None
-            begun = begin(
+            init_from = InitFrom.read(request.recipe, start, load) if start else None
+            prepared = prepare(
                 request.recipe, run.path, record, request.train_files, request.valid_files, request.wanted, check,
-                world.size if world else None, beginning,
+                world.size if world else None, init_from,
             )  # fmt: skip
-            yield from _train(request.recipe, to, run, begun, record is None, check, world, reserve, load)
+            yield from _train(request.recipe, to, run, prepared, record is None, check, world, reserve, load)
         except Stopped:
             raise KeyboardInterrupt from None
 
@@ -90,28 +90,28 @@ def _follow(to: Path, place: Place, device: str) -> Iterator[Finished]:
 
 
 def _train(
-    recipe: Recipe, to: Path, run: OwnedRun, begun: PreparedRun, is_new: bool, check: Check, world: World | None,
+    recipe: Recipe, to: Path, run: OwnedRun, prepared: PreparedRun, is_new: bool, check: Check, world: World | None,
     reserve: list[ForkedWorker], load: Load,
 ) -> Iterator[Plan | Event]:  # fmt: skip
     """Puts the processes together, plans, and trains."""
-    with deterministic(begun.config.threads or 1), ExitStack() as stack:
+    with deterministic(prepared.config.threads or 1), ExitStack() as stack:
         state = CheckpointStore(run.path / STATE).newest() or TrainState()
-        measured = begun.record.get("measured")
+        measured = prepared.record.get("measured")
         try:
             if measured is None:
-                group, measured = assemble(run.path, recipe, begun.config, begun.tokenizer, state, world, reserve)
+                group, measured = assemble(run.path, recipe, prepared.config, prepared.tokenizer, state, world, reserve)
             else:
-                group = WorkerGroup(run.path, recipe, begun.config, begun.tokenizer, state, world, reserve)
+                group = WorkerGroup(run.path, recipe, prepared.config, prepared.tokenizer, state, world, reserve)
             stack.callback(group.part)
-            validator = recipe.validator(begun.dataset.valid, group.batches, begun.tokenizer, group.config, check)
+            validator = recipe.validator(prepared.dataset.valid, group.batches, prepared.tokenizer, group.config, check)
         except RegardError:
             if is_new:
                 clear(run.path)  # other settings may be the remedy
             raise
-        record = begun.record | {"config": group.config.model_dump(mode="json"), "measured": measured}
-        if begun.note and state.step:
+        record = prepared.record | {"config": group.config.model_dump(mode="json"), "measured": measured}
+        if prepared.note and state.step:
             record["inexact_from"] = [*record.get("inexact_from", []), state.step]
         write_record(run.path, record)
-        session = Session(recipe, to, run, begun.dataset, group, begun.tokenizer, state, validator, check, load)
-        yield session.plan(measured, begun.note if state.step else None)
+        session = Session(recipe, to, run, prepared.dataset, group, prepared.tokenizer, state, validator, check, load)
+        yield session.plan(measured, prepared.note if state.step else None)
         yield from session.events()

@@ -1,4 +1,4 @@
-"""How a run begins: text is read and encoded, every setting decided; or what an earlier sitting decided is taken up."""
+"""Text is read and encoded, and every setting decided; a run that is resumed keeps what was decided before."""
 
 from __future__ import annotations
 
@@ -38,10 +38,8 @@ class DatasetInfo:
 
     @classmethod
     def of(cls, corpus: Corpus, left_out: list[LeftOut], start: dict[str, Any] | None) -> DatasetInfo:
-        """start: as run.json has it; one of 0.1 knows a name and hashes."""
-        bases: list[dict[str, Any]] = []
-        if start:
-            bases = start.get("bases") or [{"name": start.get("from"), "weights_sha256": start.get("weights", [])}]
+        """start: as run.json has it."""
+        bases = start["bases"] if start else []
         every = [*corpus.left_out, *left_out]
         return cls(len(corpus.train), corpus.valid, every, corpus.fingerprints, corpus.files, bases)
 
@@ -54,10 +52,10 @@ class PreparedRun:
     tokenizer: Tokenizer
     dataset: DatasetInfo
     record: dict[str, Any]  # as run.json has it
-    note: str | None = None  # what is not as it was in earlier sittings
+    note: str | None = None  # what is not as it was before it was resumed
 
 
-def begin(
+def prepare(
     recipe: Recipe,
     run: Path,
     record: dict[str, Any] | None,
@@ -66,16 +64,16 @@ def begin(
     wanted: Settings,
     check: Check,
     launched: int | None,
-    beginning: InitFrom | None = None,
+    init_from: InitFrom | None = None,
 ) -> PreparedRun:
-    """What an earlier sitting decided (its record), if it is about the same text and settings; else decides it.
+    """A run as its record has it, if that is about the same text and settings; a new one if there is no record.
 
-    beginning: a model whose weights, shape and tokenizer are taken over.
+    init_from: a model whose weights, shape and tokenizer are taken over.
     """
     if record is None:
-        return _begin_new(recipe, run, train_files, valid_files, wanted, check, beginning)
-    if beginning and record.get("start", {}).get("weights") != beginning.weights_sha256:
-        raise RunError(f"{run.parent} was not begun from the weights in {beginning.where}; add --fresh to start over, "
+        return _prepare_new(recipe, run, train_files, valid_files, wanted, check, init_from)
+    if init_from and record.get("start", {}).get("weights") != init_from.weights_sha256:
+        raise RunError(f"{run.parent} was not begun from the weights in {init_from.where}; add --fresh to start over, "
                        f"or train to another folder")  # fmt: skip
     before = _resolve_record(run, record)
     corpus = recipe.read(train_files, valid_files, before)
@@ -85,12 +83,7 @@ def begin(
     config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})))
     refuse_unused(recipe.name, wanted, config)
     tokenizer: Any = read_tokenizer(run, rows=before.model.vocab_size)
-    is_proven = "examples" not in record and _is_same_when_encoded(
-        recipe, run, record, corpus, tokenizer, before, check
-    )
-    now = describe_reading(corpus)
-    _refuse_changes(run, differences(before, config), other_text(record, now, is_proven))
-    record = now | record
+    _refuse_changes(run, differences(before, config), other_text(record, describe_reading(corpus)))
     left_out = _keep_tokens(recipe, run, record, corpus, tokenizer, config, check)
     dataset = DatasetInfo.of(corpus, left_out, record.get("start"))
     return PreparedRun(config, tokenizer, dataset, record, _note(before, config))
@@ -118,17 +111,17 @@ def _resolve_record(run: Path, record: dict[str, Any]) -> RunConfig:
                        f"another folder") from None  # fmt: skip
 
 
-def _begin_new(
+def _prepare_new(
     recipe: Recipe, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check,
-    beginning: InitFrom | None,
+    init_from: InitFrom | None,
 ) -> PreparedRun:  # fmt: skip
     corpus = recipe.read(train_files, valid_files, resolve(wanted))
-    config = decide(recipe, corpus, beginning.shape(wanted) if beginning else wanted)
+    config = decide(recipe, corpus, init_from.shape(wanted) if init_from else wanted)
     refuse_unused(recipe.name, wanted, config)
     check()
-    tokenizer = beginning.tokenizer if beginning else recipe.learn(corpus, config, check)
+    tokenizer = init_from.tokenizer if init_from else recipe.learn(corpus, config, check)
     check()
-    if not beginning:
+    if not init_from:
         config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
     with named(map(Path, corpus.files.values())):
         encoded = recipe.encode(corpus.train, tokenizer, config, check)
@@ -141,11 +134,11 @@ def _begin_new(
         **describe_reading(corpus),
         "tokens_sha256": _write_tokens(run, encoded),
     }
-    if beginning:
+    if init_from:
         record["start"] = {
-            "from": beginning.name, "weights": beginning.weights_sha256, "bases": beginning.bases
+            "from": init_from.name, "weights": init_from.weights_sha256, "bases": init_from.bases
         }  # fmt: skip
-        beginning.keep(run / START)
+        init_from.keep(run / START)
     write_record(run, record)
     dataset = DatasetInfo.of(corpus, encoded.left_out, record.get("start"))
     return PreparedRun(config, tokenizer, dataset, record)
@@ -169,24 +162,6 @@ def _keep_tokens(
     return [LeftOut(**entry) for entry in open_tensors(path)[1]["left_out"]]
 
 
-def _is_same_when_encoded(
-    recipe: Recipe, run: Path, record: dict[str, Any], corpus: Corpus, tokenizer: Tokenizer, config: RunConfig,
-    check: Check,
-) -> bool:  # fmt: skip
-    """Whether a run of 0.1, which kept no hash of its examples, has the same ones: by its files and encoded text.
-
-    How a file for validation alone was read cannot be known then.
-    """
-    from regard.data.store import open_tensors
-
-    path = run / TOKENS
-    is_known = all(name.removeprefix("valid_") in corpus.reading for name in corpus.reading)
-    if not is_known or record["fingerprints"] != corpus.fingerprints or not path.exists():
-        return False
-    before, now = open_tensors(path)[0], recipe.encode(corpus.train, tokenizer, config, check).tensors
-    return before.keys() == now.keys() and all(before[name].equal(now[name]) for name in now)
-
-
 def _is_of(path: Path, expected: Any) -> bool:
     try:
         return hash_file(path) == expected
@@ -206,7 +181,7 @@ def _note(before: RunConfig, now: RunConfig) -> str | None:
     if all(getattr(before, name) == getattr(now, name) for name in ("workers", "threads", "shard")):
         return None
     return (
-        f"Begun with {before.layout}, going on with {now.layout}: the batches are the same, but from here on "
+        f"Begun with {before.layout}, resumed with {now.layout}: the batches are the same, but from here on "
         f"the run is no longer bit for bit what it would have been"
     )
 

@@ -35,20 +35,17 @@ def hash_examples(examples: list[Any]) -> str:
     return found.hexdigest()
 
 
-def other_text(record: dict[str, Any], now: dict[str, Any], is_proven: bool) -> list[str]:
-    """`what: old -> new` for all that is read otherwise; nothing if the same examples are learned and validated on.
-
-    is_proven: whether the encoded text of a run without hashes of its examples (one begun by 0.1) was compared.
-    """
-    if is_proven or record.get("examples") == now["examples"]:
+def other_text(record: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """`what: old -> new` for all that is read otherwise; nothing if all examples are the same."""
+    if record["examples"] == now["examples"]:
         return []
-    changed = [*_other_files(record, now), *_other_options(record.get("reading", {}), now["reading"])]
+    changed = [*_other_files(record, now), *_other_options(record["reading"], now["reading"])]
     return changed or ["it is read otherwise, by another version of regard or with options that were not recorded"]
 
 
 def other_facts(record: dict[str, Any], corpus: Corpus) -> dict[str, Any]:
     """Settings that followed from the files when the run began, and would now be others, such as a language."""
-    before, config = record.get("facts", {}), record["config"]
+    before, config = record["facts"], record["config"]
     return {
         name: value
         for name, value in corpus.facts.items()
