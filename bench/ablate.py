@@ -99,8 +99,8 @@ def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
     config = decide(TRANSLATE, corpus, merge({"threads": 1, "train": {"decay_steps": 10**9}}, variant.settings))
     tokenizer = TRANSLATE.learn(corpus, config, nobody)
     config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
-    feed = TRANSLATE.feed(TRANSLATE.encode(corpus.train, tokenizer, config, nobody).tensors, tokenizer, config)
-    judge = TRANSLATE.judge(corpus.valid, feed, tokenizer, config, nobody)
+    feed = TRANSLATE.batches(TRANSLATE.encode(corpus.train, tokenizer, config, nobody).tensors, tokenizer, config)
+    judge = TRANSLATE.validator(corpus.valid, feed, tokenizer, config, nobody)
     steps = round(tokens * feed.batches_per_epoch / feed.facts["tokens"])
     config = resolve(merge(config.model_dump(), {"train": {"decay_steps": steps}}))
     batch = Redrawn(corpus, tokenizer, config, variant).batch if variant.bpe_dropout else feed.batch

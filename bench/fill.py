@@ -77,8 +77,8 @@ def bench(data: Path, steps: int) -> dict[str, object]:
     config = resolve(
         merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}, "train": {"learning_rate": rate}})
     )
-    feed = FILL.feed(FILL.encode(corpus.train, tokenizer, config, lambda: None).tensors, tokenizer, config)
-    judge = FILL.judge(corpus.valid, feed, tokenizer, config, lambda: None)
+    feed = FILL.batches(FILL.encode(corpus.train, tokenizer, config, lambda: None).tensors, tokenizer, config)
+    judge = FILL.validator(corpus.valid, feed, tokenizer, config, lambda: None)
     torch.manual_seed(config.seed)
     model = FILL.build(config.model, tokenizer)
     trainer = Trainer(model, FILL.loss(config), feed.batch, config.train, config.seed)

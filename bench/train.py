@@ -180,7 +180,7 @@ class PlainLoop:
     ) -> None:
         self.pad_id, self.rank, self.count = tokenizer.pad_id, rank, count
         self.parts = config.train.grad_accumulation or 1
-        self.feed = TRANSLATE.feed(open_tensors(run / TOKENS)[0], tokenizer, config)
+        self.feed = TRANSLATE.batches(open_tensors(run / TOKENS)[0], tokenizer, config)
         self.peer = nn.parallel.DistributedDataParallel(peer) if count > 1 else peer
         self.optimizer = torch.optim.AdamW(peer.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.0)
         self.position = 0
@@ -254,7 +254,7 @@ def count_flops(run: Path) -> float:
 
     record = json.loads((run / "run.json").read_text())
     tokenizer, config = Tokenizer.load(run / "tokenizer.json"), resolve(record["config"])
-    feed = TRANSLATE.feed(open_tensors(run / TOKENS)[0], tokenizer, config)
+    feed = TRANSLATE.batches(open_tensors(run / TOKENS)[0], tokenizer, config)
     model, loss = TRANSLATE.build(config.model, tokenizer), TRANSLATE.loss(config)
     batches: list[PairBatch] = [feed.batch(position) for position in range(8)]
     with FlopCounterMode(display=False) as counter:

@@ -78,7 +78,7 @@ def fresh(shape: str, layers: int | None) -> tuple[Tokenizer, TextEncoder, TextD
     texts = [phrase.source for phrase in regard.phrasebook("en", "de", 2000)]
     tokenizer = learn_wordpieces(texts, 2000, lowercase=True)
     size = SHAPES[shape] | ({"layers": layers} if layers else {})
-    config = ModelConfig(vocab_size=VOCABULARY, segments=0, **BERT, **size)
+    config = ModelConfig(vocab_size=VOCABULARY, token_types=0, **BERT, **size)
     return tokenizer, TextEncoder(config, tokenizer.pad_id).eval(), TextDecoder(config, tokenizer.pad_id).eval()
 
 

@@ -124,7 +124,7 @@ def test_what_a_training_looks_at_is_written_down_once_and_changes_nothing(task,
             assert maps.min() >= 0 and maps.sum(-1).max() < 1.03
     assert frames[0]["probes"] != frames[-1]["probes"]
     family = find_recipe(task)
-    monkeypatch.setattr(f"regard.families.{task}.recipe.{task.upper()}", replace(family, probe=no_snapshots))
+    monkeypatch.setattr(f"regard.families.{task}.recipe.{task.upper()}", replace(family, snapshot=no_snapshots))
     regard.train(task, to=tmp_path / "blind", settings=settings, **family_files[task])
     assert (tmp_path / "m" / "model.safetensors").read_bytes() == (
         tmp_path / "blind" / "model.safetensors"

@@ -177,8 +177,8 @@ def test_wrong_words_exit_2(folder):
 
 def test_training_from_toml_set_and_flags_in_that_order(tmp_path, pairs):
     (tmp_path / "run.toml").write_text(
-        "seed = 7\n[model]\nlayers = 1\nwidth = 16\nheads = 2\ninner = 16\n"
-        "[train]\nrate = 0.1\ntokens_per_batch = 512\n"
+        "seed = 7\n[model]\nlayers = 1\nwidth = 16\nheads = 2\nffn_width = 16\n"
+        "[train]\nlearning_rate = 0.1\ntokens_per_batch = 512\n"
     )
     code, out, err = run(
         "train", "translate", pairs["source"], pairs["target"], "--to", tmp_path / "m",
@@ -188,7 +188,7 @@ def test_training_from_toml_set_and_flags_in_that_order(tmp_path, pairs):
     )  # fmt: skip
     assert (code, out) == (0, ""), err
     settings = json.loads((tmp_path / "m" / "regard.json").read_text())["settings"]
-    assert settings["seed"] == 9 and settings["train"]["rate"] == 0.002 and settings["model"]["layers"] == 1
+    assert settings["seed"] == 9 and settings["train"]["learning_rate"] == 0.002 and settings["model"]["layers"] == 1
     assert settings["target_language"] == "fr-ca" and settings["source_language"] == "en"
     assert "The model is in" in err
 

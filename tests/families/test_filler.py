@@ -90,7 +90,7 @@ def test_the_next_time_other_tokens_are_hidden(family_files, tmp_path):
     corpus = FILL.read(*FILL.gather(**family_files["fill"]), config)
     tokenizer = FILL.learn(corpus, config, lambda: None)
     encoded = FILL.encode(corpus.train, tokenizer, config, lambda: None)
-    data, again = (FILL.feed(encoded.tensors, tokenizer, config) for _ in range(2))
+    data, again = (FILL.batches(encoded.tensors, tokenizer, config) for _ in range(2))
     epochs = [[data.batch(e * data.batches_per_epoch + i) for i in range(data.batches_per_epoch)] for e in range(2)]
     texts = [{tuple(row.tolist()): tuple(h.tolist()) for b in e for row, h in zip(b.labels, b.is_label, strict=True)}
              for e in epochs]  # fmt: skip

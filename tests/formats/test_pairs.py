@@ -18,7 +18,7 @@ from regard.cli.commands import app  # noqa: E402
 from regard.decoding.settings import Search  # noqa: E402
 from regard.training.loop import Progress  # noqa: E402
 
-TRAIN = {"tokens_per_batch": 512, "valid_every": 4, "warmup": 2, "rate": 0.001}
+TRAIN = {"tokens_per_batch": 512, "valid_every": 4, "warmup_steps": 2, "learning_rate": 0.001}
 SETTINGS = {"train": TRAIN, "threads": 1, "workers": 1, "stop": {"steps": 6}}
 
 

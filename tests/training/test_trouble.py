@@ -75,7 +75,7 @@ def test_the_first_layer_whose_numbers_get_out_of_hand_is_named(network):
 
 
 def test_a_rate_far_too_high_ends_with_a_diagnosis_and_the_last_good_state_intact(tmp_path, pairs):
-    train = {"rate": 100.0, "warmup": 2000, "clip": 1e9, "valid_every": 1}
+    train = {"learning_rate": 100.0, "warmup_steps": 2000, "max_grad_norm": 1e9, "valid_every": 1}
     settings = merge(SHORT, {"train": train, "stop": {"steps": 300}})
     with pytest.raises(regard.RunError) as told:
         regard.train("translate", to=tmp_path / "m", settings=settings, **pairs)
