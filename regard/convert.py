@@ -17,7 +17,7 @@ from regard.errors import ConfigError, FolderError
 from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
 from regard.formats.tokenizers import CONFIG as TOKENIZING
 from regard.formats.weights import copy_weights, list_weights
-from regard.training.card import import_card
+from regard.training.card import describe_comparison, import_card
 from regard.training.lineage import read_licence
 from regard.training.recipe import encode_json, weights_file
 
@@ -112,7 +112,9 @@ def _to_huggingface(folder: ModelFolder, to: Path) -> str:
     if task not in CLASSES:
         raise ConfigError(f"{folder.folder} is a model to {task}; those to {', '.join(CLASSES)} are exported")
     if str(folder.config.get("model_type", "")).startswith("regard-"):
-        raise ConfigError(f"{folder.folder} has a shape that no class of transformers has; it only opens here")
+        compared = describe_comparison(folder.about)
+        why = f"was compared {compared}" if compared else "has a shape that no class of transformers has"
+        raise ConfigError(f"{folder.folder} {why}; it opens in regard only, and cannot be exported for transformers")
     folder.copy_to(to)
     if find_spec("transformers") is None:
         raise ConfigError("an export is tried out in transformers, which is not installed: pip install transformers")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError
@@ -15,6 +16,7 @@ import regard
 import regard.config
 from regard import compare
 from regard.cli.report import describe
+from regard.convert import export_model
 from regard.families import find_recipe
 from regard.formats import own
 from regard.training import claims
@@ -64,6 +66,8 @@ def test_a_model_that_differs_there_claims_nothing_and_opens_here(task, wrong, t
     assert regard.load(to).model.config.activation == about["settings"]["model"]["activation"]
     opened = regard.load(to)
     assert claims.recall_claim(regard.config.resolve(about["settings"]), opened.tokenizer) is None
+    with pytest.raises(regard.ConfigError, match=re.escape(about["transformers"]["differs"])):
+        export_model(to, "huggingface", tmp_path / "exported")
 
 
 def test_one_comparison_serves_all_sizes_but_no_other_setting(filler_folder, writer_folder, tmp_path, monkeypatch):
