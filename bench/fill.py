@@ -17,7 +17,7 @@ from transformers import BertConfig, BertForMaskedLM
 from regard.config import choose_rate, merge, resolve
 from regard.device import deterministic
 from regard.engines.network import fill, shapes_of
-from regard.engines.score import guess_hidden
+from regard.engines.score import score_masked
 from regard.families.fill.recipe import FILL
 from regard.formats import bert
 from regard.machine import count_cores
@@ -56,7 +56,7 @@ class Peer:
         state = {name: tensor.numpy() for name, tensor in self.model.state_dict().items() if "decoder" not in name
                  and "position_ids" not in name}  # fmt: skip
         fill(ours, bert.import_weights(state, shapes_of(ours)))
-        return guess_hidden(ours, held_out, lambda: None)[0]
+        return score_masked(ours, held_out, lambda: None)[0]
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def bench(data: Path, steps: int) -> dict[str, object]:
     speeds = race(trainer, peers, feed, steps)
     scratch = FILL.build(config.model, tokenizer)
     held_out = _held_out(corpus, tokenizer, config)
-    accuracies = {"ours": guess_hidden(model, held_out, lambda: None)[0]}
+    accuracies = {"ours": score_masked(model, held_out, lambda: None)[0]}
     accuracies |= {name: peer.accuracy(scratch, held_out) for name, peer in peers.items()}
     ratios = [a / b for a, b in zip(speeds["ours"], speeds["hf"], strict=True)]
     return {
@@ -122,11 +122,11 @@ def race(trainer, peers, feed, steps: int) -> dict[str, list[float]]:
 
 
 def _held_out(corpus, tokenizer, config):
-    from regard.data.masking import encode_texts, hidden_batches, make_masking
+    from regard.data.masking import encode_texts, make_masking, masked_batches
 
     longest = min(config.text.max_length, config.model.max_positions)
     valid = encode_texts(corpus.valid, tokenizer, longest)
-    return list(hidden_batches(valid, tokenizer, make_masking(tokenizer, config.train.mask_rate, False), ROUNDS))
+    return list(masked_batches(valid, tokenizer, make_masking(tokenizer, config.train.mask_rate, False), ROUNDS))
 
 
 if __name__ == "__main__":

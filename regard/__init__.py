@@ -1,4 +1,4 @@
-"""Train a Transformer on your own text, run it on the machine you have, and see why it said what it said.
+"""Train a Transformer on your own text, run it on the machine you have, and see why it generated what it did.
 
 Importing this imports nothing heavy; each name brings its room along when it is first used.
 """

@@ -1,6 +1,6 @@
-"""What this machine found out, kept for its user outside every model's folder: numbers only, under a hash.
+"""Measurements of this machine, cached per user outside every model's folder: numbers only, under a hash.
 
-Nothing needs it: where it cannot be read or written, things are found out again.
+Nothing depends on it: where it cannot be read or written, things are measured again.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ Numbers = dict[str, list[int]]
 
 PLACE = "REGARD_CACHE"  # the variable that names another place
 MOST_BYTES = 10_000
-MOST = 10**9  # of a number that is believed
+MOST = 10**9  # a larger number is not one of ours
 
 
 def recall(*about: str) -> Numbers | None:
-    """What was kept under these words, if anything."""
+    """What was cached under these keys, if anything."""
     with suppress(OSError, ValueError, RuntimeError):
         folder = _place()
         if not _is_ours(folder) or (folder / _name(about)).is_symlink():
@@ -32,7 +32,7 @@ def recall(*about: str) -> Numbers | None:
 
 
 def keep(numbers: Numbers, *about: str) -> None:
-    """Keeps numbers under these words, of which only the hash is kept."""
+    """Caches numbers under these keys, of which only the hash is stored."""
     with suppress(OSError, RuntimeError):
         folder = _place()
         if not folder.is_symlink():
@@ -49,7 +49,7 @@ def _place() -> Path:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Nobody else could have written there, and no link leads elsewhere."""
+    """Only this user can write there, and it is no link."""
     found = folder.lstat()
     is_mine = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
     return stat.S_ISDIR(found.st_mode) and is_mine and not found.st_mode & 0o022

@@ -1,7 +1,7 @@
 """Runs a model in another program and here, on ids over its whole table, and refuses it where the numbers differ.
 
-What is compared is not likely text: every row of the table is an answer that is looked at, and rows from all over it
-are read, the special ones and the last ones among them.
+What is compared is not likely text: the logits of every token are compared, and the inputs are ids from all over the
+vocabulary, the special ones and the last ones among them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM"
 
 
 def compare_with_transformers(folder: Path, ours: Any) -> str | None:
-    """How far numbers here and there are apart, in words; None where transformers is not installed or has no class."""
+    """The largest difference to transformers' logits, in words; None if it is not installed or has no such class."""
     task = str(ours.about["task"])
     if find_spec("transformers") is None or task not in CLASSES or ours.about.get("part"):
         return None
@@ -48,14 +48,14 @@ def compare_with_transformers(folder: Path, ours: Any) -> str | None:
             theirs = _open_there(kind, folder)
             _compare_texts(folder, ours, transformers)
             rows = draw_rows(ours.model, ours.tokenizer)
-            apart = _apart(run_rows(ours.model, task, rows), _run_there(theirs, task, rows))
+            worst = _difference(run_rows(ours.model, task, rows), _run_there(theirs, task, rows))
     except RegardError:
         raise
     except Exception as problem:  # whatever it raises for what it does not understand
         where = ours.about.get("imported_from") or folder
         raise FolderError(f"{where}: transformers cannot run this model ({type(problem).__name__}: {_line(problem)}), "
                           f"so it could not be compared, and nothing was written") from None  # fmt: skip
-    return _refuse_apart(apart, "transformers", _tolerance(ours))
+    return _refuse_difference(worst, "transformers", _tolerance(ours))
 
 
 def _open_there(kind: Any, folder: Path) -> Any:
@@ -75,8 +75,8 @@ def _open_there(kind: Any, folder: Path) -> Any:
 
 def _refuse_many_labels(folder: Path, config: dict[str, Any]) -> None:
     """It gives each label a name, and labels are nothing here."""
-    for told in (config, config.get("encoder"), config.get("decoder")):
-        count = told.get("num_labels") if isinstance(told, dict) else None
+    for part in (config, config.get("encoder"), config.get("decoder")):
+        count = part.get("num_labels") if isinstance(part, dict) else None
         if count is not None and (type(count) is not int or not 0 <= count <= MOST_LABELS):
             raise FolderError(f"{folder}: config.json has num_labels={count!r:.40}, and transformers would make a name "
                               f"for each; take it out")  # fmt: skip
@@ -86,12 +86,12 @@ def _run_there(model: Any, task: str, rows: Tensor) -> Tensor:
     if task == "translate":
         found: Tensor = model(input_ids=rows, decoder_input_ids=rows.flip(0)).logits
         return found
-    told = model(input_ids=rows)
-    return next(one for one in (told.get("logits"), told.get("prediction_logits"), told[0]) if one is not None)
+    output = model(input_ids=rows)
+    return next(one for one in (output.get("logits"), output.get("prediction_logits"), output[0]) if one is not None)
 
 
 def compare_engines(fast: Any, slow: Any) -> str | None:
-    """How far the logits of the fast engine and of torch are apart, in words; None where torch runs both."""
+    """The largest difference between the logits of the fast engine and of torch, in words; None if torch runs both."""
     if fast.engine == slow.engine:
         return None
     import torch
@@ -103,19 +103,19 @@ def compare_engines(fast: Any, slow: Any) -> str | None:
         if fast.about["task"] == "write":
             other = torch.from_numpy(_array(engine.forward_batch(named)))  # (B, T, V)
             mine = slow.model.logits(slow.model(torch.tensor(rows)))
-            return _refuse_apart(_apart(mine, other, slow.generation.never), "ctranslate2", TOLERANCE)
+            return _refuse_difference(_difference(mine, other, slow.generation.never), "ctranslate2", TOLERANCE)
         found = engine.translate_batch(named, beam_size=1, max_decoding_length=1, min_decoding_length=0,
                                        return_logits_vocab=True, end_token=list(slow.generation.ends))  # fmt: skip
         other = torch.stack([torch.from_numpy(_array(one.logits[0][0])) for one in found])  # (B, V or V - 1)
         start = torch.full((len(rows), 1), slow.model.start_id)  # (B, 1)
         mine = slow.model.logits(slow.model(torch.tensor(rows), start))[:, 0, : other.shape[-1]]
-        worst = _apart(mine, other, slow.generation.never)
+        worst = _difference(mine, other, slow.generation.never)
         scored = engine.score_batch(named, named[::-1])
         target = torch.tensor([[slow.model.start_id, *row] for row in rows[::-1]])  # (B, 1 + T)
-        chances = slow.model.logits(slow.model(torch.tensor(rows), target[:, :-1])).log_softmax(-1)  # (B, T, V)
-        mine = chances.gather(-1, target[:, 1:, None])[..., 0]  # (B, T)
+        log_probs = slow.model.logits(slow.model(torch.tensor(rows), target[:, :-1])).log_softmax(-1)  # (B, T, V)
+        mine = log_probs.gather(-1, target[:, 1:, None])[..., 0]  # (B, T)
         other = torch.tensor([one.log_probs[:LENGTH] for one in scored])
-        return _refuse_apart(max(worst, _apart(mine, other)), "ctranslate2", TOLERANCE)
+        return _refuse_difference(max(worst, _difference(mine, other)), "ctranslate2", TOLERANCE)
 
 
 def _compare_texts(folder: Path, ours: Any, transformers: Any) -> None:
@@ -135,10 +135,10 @@ def _compare_texts(folder: Path, ours: Any, transformers: Any) -> None:
             raise FolderError(f"{text!r} has other tokens in transformers; the model would not be the same there")
 
 
-def _apart(mine: Tensor, other: Tensor, never: tuple[int, ...] = ()) -> float:
-    """The largest difference, as a share of the largest number; what is never generated aside."""
-    apart = (mine - other).abs().masked_fill((mine < NEVER) | (other < NEVER), 0.0)
-    return float(apart.max() / other.masked_fill(other < NEVER, 0.0).abs().max().clamp(min=1.0))
+def _difference(mine: Tensor, other: Tensor, never: tuple[int, ...] = ()) -> float:
+    """The largest difference, as a share of the largest value; tokens that are never generated are left out."""
+    difference = (mine - other).abs().masked_fill((mine < NEVER) | (other < NEVER), 0.0)
+    return float(difference.max() / other.masked_fill(other < NEVER, 0.0).abs().max().clamp(min=1.0))
 
 
 def _tolerance(ours: Any) -> float:
@@ -154,7 +154,7 @@ def _array(found: Any) -> Any:
     return numpy.asarray(numpy.array(found))
 
 
-def _refuse_apart(worst: float, where: str, most: float) -> str:
+def _refuse_difference(worst: float, where: str, most: float) -> str:
     if not worst <= most:
         raise FolderError(f"numbers in {where} differ by {worst:.2g} of the largest; the model is not the same there "
                           f"and here, and nothing was written")  # fmt: skip
@@ -181,8 +181,8 @@ def main(folder: Path, tensors: bytes) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             theirs = _open_there(getattr(transformers, CLASSES[task]), folder)
             _compare_texts(folder, ours, transformers)
-            return {"difference": _apart(given["logits"], _run_there(theirs, task, given["rows"]))}
-    except (MemoryError, ImportError, OSError) as problem:  # which tell of this machine, not of the model
+            return {"difference": _difference(given["logits"], _run_there(theirs, task, given["rows"]))}
+    except (MemoryError, ImportError, OSError) as problem:  # a failure of this machine, not of the model
         return {"not_compared": f"the comparison with transformers failed: {_line(problem)}"}
     except Exception as problem:
         if "allocate" in str(problem):  # torch has no class for it

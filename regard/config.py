@@ -53,18 +53,18 @@ class ModelConfig(_Settings):
     kv_heads: int | None = Field(None, ge=1)  # heads of keys and values, if several of H share one; must divide heads
     value_width: int | None = Field(None, ge=1, le=2**20)  # of a head's values (the paper's d_v); None: width / heads
     ffn_width: int = Field(256, ge=1, le=2**24)  # width of the feed-forward's middle
-    norm: Literal["post", "pre"] = "post"  # where the norm stands: after the residual (the paper), or before
+    norm: Literal["post", "pre"] = "post"  # layer norm after the residual (the paper), or before
     norm_kind: Literal["layer", "rms"] = "layer"
     epsilon: float = Field(1e-5, gt=0)  # what a norm adds before it divides
     activation: Literal["relu", "gelu", "gelu_new", "silu"] = "relu"  # gelu_new: GPT-2's, by tanh
     is_gated: bool = False  # whether the feed-forward has a gate
     has_bias: bool = True
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    rotary_base: float = Field(10_000.0, gt=1)  # of rotary positions: how slowly the slowest turns
-    token_types: int = Field(2, ge=0, le=2**16)  # of an encoder of texts: kinds of texts it can tell apart
-    has_output_bias: bool = False  # of a translator: whether some tokens are likelier whatever was read
-    tie_embeddings: bool = True  # whether tokens are read and said with one table
-    max_positions: int = Field(1024, ge=8, le=2**20)  # of a table of positions; of a writer, how far back it sees
+    rotary_base: float = Field(10_000.0, gt=1)  # of rotary positions: base of the wavelengths
+    token_types: int = Field(2, ge=0, le=2**16)  # of an encoder of texts: number of token types (segments)
+    has_output_bias: bool = False  # of a translator: whether logits have a bias
+    tie_embeddings: bool = True  # whether input and output embeddings are shared
+    max_positions: int = Field(1024, ge=8, le=2**20)  # of learned positions; of a writer, its context length
     dropout: float = Field(0.1, ge=0, lt=1)
     hops: int = Field(3, ge=1, le=1000)  # of an answerer: how often the question reads the story
     tying: Literal["adjacent", "layer-wise"] = "adjacent"  # of a memory network: which hops share their weights
@@ -93,7 +93,7 @@ class ModelConfig(_Settings):
 
 
 class TrainConfig(_Settings):
-    """How weights are made better. Schedules depend on the step alone."""
+    """Optimization and validation. Schedules depend on the step alone."""
 
     tokens_per_batch: int = Field(2048, ge=16)  # of one update; source and target together, padding included
     grad_accumulation: int | None = Field(
@@ -102,19 +102,19 @@ class TrainConfig(_Settings):
     learning_rate: float | None = Field(None, gt=0)  # the peak of the schedule; None: by the model's width
     warmup_steps: int = Field(400, ge=1)  # updates until the peak
     schedule: Literal["inverse-sqrt", "constant", "linear"] = "inverse-sqrt"  # after the warm-up
-    decay_steps: int | None = Field(None, ge=1)  # updates after which a linear schedule has come down to nothing
+    decay_steps: int | None = Field(None, ge=1)  # updates after which a linear schedule reaches 0
     label_smoothing: float = Field(0.1, ge=0, lt=1)  # label smoothing
-    r_drop: float = Field(0.0, ge=0)  # of a translator: how much two passes with other dropout must agree (R-Drop)
-    attention_rate: float = Field(1.0, gt=0)  # share of the rate at which queries and keys learn
+    r_drop: float = Field(0.0, ge=0)  # of a translator: weight of the R-Drop loss
+    attention_rate: float = Field(1.0, gt=0)  # learning rate of queries and keys, as a share of the others'
     max_grad_norm: float = Field(1.0, gt=0)  # largest norm of a gradient
     weight_decay: float = Field(0.0, ge=0)
     average_checkpoints: int = Field(5, ge=1)  # checkpoints that are averaged into the model
     valid_every: int | None = Field(None, ge=1)  # updates between validations; None: rarer as the run gets longer
     held_out: int | None = Field(None, ge=1)  # examples split off for validation when none are given
-    mask_rate: float = Field(0.15, gt=0, lt=1)  # of a filler: share of the tokens that are hidden
-    whole_words: bool = False  # of a filler: hide all pieces of a word together
-    time_noise: float = Field(0.1, ge=0, lt=1)  # of an answerer: empty sentences put in at random, per sentence
-    linear_start: int = Field(0, ge=0)  # of an answerer: epochs in which its attention goes without softmax
+    mask_rate: float = Field(0.15, gt=0, lt=1)  # of a filler: share of tokens masked
+    whole_words: bool = False  # of a filler: mask all tokens of a word together
+    time_noise: float = Field(0.1, ge=0, lt=1)  # of an answerer: random gaps added to ages, per sentence
+    linear_start: int = Field(0, ge=0)  # of an answerer: epochs in which attention has no softmax
     questions_per_batch: int = Field(32, ge=1)  # of an answerer
 
     def share(self, amount: int) -> int:
@@ -132,7 +132,7 @@ class TrainConfig(_Settings):
 
 
 class StopConfig(_Settings):
-    """When a run is over; the first that is reached. Whoever says one of them says all of them."""
+    """When a run ends: at the first limit reached. Setting one of them replaces all defaults."""
 
     minutes: float | None = Field(None, gt=0)
     epochs: int | None = Field(None, ge=1)
@@ -164,7 +164,7 @@ class RunConfig(_Settings):
         return None if workers == "auto" else workers
 
     @model_validator(mode="after")
-    def _passes_that_agree_differ(self) -> Self:
+    def _r_drop_needs_dropout(self) -> Self:
         if self.train.r_drop and not self.model.dropout:
             raise ValueError(
                 f"train.r_drop={self.train.r_drop} makes two passes agree that dropout makes differ, but "
@@ -181,7 +181,7 @@ class RunConfig(_Settings):
         return f"{self.workers} workers with {threads} each{', sharded' if self.shard else ''}"
 
 
-Settings = dict[str, Any]  # the same tree as RunConfig, with only what somebody set
+Settings = dict[str, Any]  # the same tree as RunConfig, with only what was set
 
 
 def merge(below: Settings, above: Settings) -> Settings:
@@ -286,7 +286,7 @@ def _explain(error: Any, root: type[BaseModel]) -> str:
     place, given = [str(part) for part in error["loc"]], error["input"]
     name = ".".join(place)
     if error["type"] == "extra_forbidden":
-        deeper = [name, *map(str, given)][:2] if isinstance(given, dict) else [name]  # a section nobody knows
+        deeper = [name, *map(str, given)][:2] if isinstance(given, dict) else [name]  # an unknown section
         return f"there is no setting {name}{suggest('.'.join(deeper))}"
     field: Any = None
     for part in place:

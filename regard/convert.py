@@ -27,7 +27,7 @@ CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM"
 
 
 def import_model(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
-    """Makes a folder of ours from one of Hugging Face's, or from a model of its hub; what regard.json then tells.
+    """Makes a folder of ours from one of Hugging Face's, or from a model of its hub; returns its regard.json.
 
     part: encoder, generation-encoder or decoder, to take a plain BERT over as one.
     """
@@ -38,7 +38,7 @@ def import_model(source: str, to: Path, part: str | None = None) -> dict[str, An
     folder = ModelFolder(Path(source) if Path(source).exists() else _download(source))
     if not folder.is_foreign:
         raise FolderError(f"{source} is a model made by regard already; nothing is to be imported")
-    opened = load(folder.folder, part=part)  # every weight is used, or this fails; of a part, what has no place is told
+    opened = load(folder.folder, part=part)  # every weight is used, or this fails; of a part, unused weights are listed
     config, weights = _as_part(folder, opened, part) if part else (folder.config, _as_they_are(folder))
     settings = resolve({"task": opened.about["task"], "model": opened.model.config.model_dump()})
     about = {name: value for name, value in opened.about.items() if name not in ("part", "architecture")} | {
@@ -97,14 +97,14 @@ def export_model(model: Path, kind: str, to: Path) -> str:
     """Writes a model for another program, and runs it there on a few samples; how far the two are apart, in words."""
     refuse_existing(to, "export")
     folder = ModelFolder(model)
-    giver = {"huggingface": _to_huggingface, "ctranslate2": _to_ctranslate2}
-    if kind not in giver:
-        raise ConfigError(f"--as {kind} is not one of {', '.join(giver)}")
+    exporters = {"huggingface": _to_huggingface, "ctranslate2": _to_ctranslate2}
+    if kind not in exporters:
+        raise ConfigError(f"--as {kind} is not one of {', '.join(exporters)}")
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
-        said = giver[kind](folder, Path(place) / "new")
+        result = exporters[kind](folder, Path(place) / "new")
         (Path(place) / "new").rename(to)  # only what was tried and found right
-    return said
+    return result
 
 
 def _to_huggingface(folder: ModelFolder, to: Path) -> str:
@@ -141,7 +141,7 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
 
 
 def _download(name: str) -> Path:
-    """A model of the hub; the one place where the network is used, because somebody asked."""
+    """Downloads a model from the hub; the one place where the network is used, and only on request."""
     try:
         from huggingface_hub import snapshot_download
     except ImportError:

@@ -24,11 +24,11 @@ def choose_device(name: str) -> torch.device:
 
 def is_out_of_memory(problem: BaseException) -> bool:
     """Whether an operation failed for want of memory, on any device."""
-    said = str(problem)
+    message = str(problem)
     return (
         isinstance(problem, torch.OutOfMemoryError | MemoryError)
-        or "allocate memory" in said
-        or "not enough memory" in said
+        or "allocate memory" in message
+        or "not enough memory" in message
     )
 
 

@@ -4,14 +4,14 @@ RegardError
 ├── ConfigError     a setting is unknown or cannot be
 ├── CorpusError     a text file cannot be learned from
 ├── FolderError     a folder is not a model we can open, or cannot be written
-└── RunError        a training cannot start or go on
+└── RunError        a training run cannot start or resume
 
 Mistakes of our own are AssertionErrors and never one of these.
 """
 
 
 class RegardError(Exception):
-    """Anything a user can mend; the command line prints it as one line and exits with 1."""
+    """Anything a user can fix; the command line prints it as one line and exits with 1."""
 
 
 class ConfigError(RegardError):
@@ -27,4 +27,4 @@ class FolderError(RegardError):
 
 
 class RunError(RegardError):
-    """A training cannot start or go on."""
+    """A training run cannot start or resume."""

@@ -21,7 +21,7 @@ UNFINISHED = ".unfinished"  # suffix of a file that is being written
 LEFT_OVER = re.compile(rf"\..+\.[0-9a-f]{{8}}{re.escape(UNFINISHED)}")
 MARK = ".regard"  # a file in every folder that we made for ourselves; may list the names of what we write there
 MOST_MARK_BYTES = 2**16
-LARGE = 64 * 2**20  # bytes of a file that is looked at for holes
+LARGE = 64 * 2**20  # bytes of a file that is checked for holes
 KINDS = {
     stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a named pipe",
@@ -53,7 +53,7 @@ def _is_hollow(handle: int) -> bool:
     if found.st_size <= LARGE or blocks is None or 512 * blocks > found.st_size // 2 or not hasattr(os, "SEEK_HOLE"):
         return False
     data = end = 0
-    try:  # as a file system tells it that also packs what it keeps
+    try:  # by SEEK_HOLE: blocks alone mislead on a compressing file system
         while end < found.st_size and data <= found.st_size // 2:
             start = os.lseek(handle, end, os.SEEK_DATA)
             end = os.lseek(handle, start, os.SEEK_HOLE)
@@ -137,7 +137,7 @@ def write_whole(path: Path, content: bytes | str | Callable[[Path], None]) -> No
 
 
 def unfinished_name(path: Path) -> Path:
-    """Where a file is written before it takes its place: a name that nobody can have prepared."""
+    """Where a file is written before it takes its place: a random name that cannot have been prepared."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
 
 
@@ -222,7 +222,7 @@ def _remove(folder: Path, names: Collection[str]) -> None:
 
 
 def remove_left_over(folder: Path) -> None:
-    """Removes files that were being written when a process was killed; only for whoever alone writes there."""
+    """Removes files that were being written when a process was killed; only for the one process that writes there."""
     for path in folder.iterdir():
         if LEFT_OVER.fullmatch(path.name) and stat.S_ISREG(path.lstat().st_mode):
             path.unlink()

@@ -36,8 +36,8 @@ OF_A_MODEL = {".json", ".safetensors", ".txt", ".spm"}  # endings of files that 
 class ModelFolder:
     """A folder that holds a whole model; opening it checks that it does.
 
-    What is read through it belongs to the model that was there when it was opened, or is an error. Whoever reads its
-    files by their paths asks `refuse_changed` afterwards.
+    What is read through it belongs to the model that was there when it was opened, or is an error. Callers that read
+    its files by path call `refuse_changed` afterwards.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -83,7 +83,7 @@ class ModelFolder:
         return content
 
     def has(self, name: str) -> bool:
-        """Whether the model has such a file; one that somebody put there, or an older model left, is none of it."""
+        """Whether the model has such a file; one added by the user, or left by an older model, does not count."""
         return name in self._hashes if SEAL in self.about else (self.path / name).exists()
 
     def read(self, name: str, most: int = MOST_JSON_BYTES) -> bytes:
@@ -131,7 +131,7 @@ class ModelFolder:
             raise FolderError(f"{self.folder} no longer holds the model that was opened; open it again")
 
     def _refuse_other(self, path: Path, to_hash: Callable[[Path], str]) -> None:
-        """A file must be the one regard.json tells of; where that tells nothing, the folder must not have changed."""
+        """A file must have the hash in regard.json; where there is none, the folder must not have changed."""
         try:
             found = to_hash(path)
         except OSError as problem:
@@ -141,7 +141,7 @@ class ModelFolder:
             self.refuse_changed()
         elif found != self._hashes[path.name]:
             self.refuse_changed()
-            raise FolderError(f"{path} is not the file {ABOUT} tells of (its SHA-256 differs); it was changed or "
+            raise FolderError(f"{path} is not the file listed in {ABOUT} (its SHA-256 differs); it was changed or "
                               f"damaged, copy or train it again")  # fmt: skip
 
     def _stamp(self, place: Path) -> dict[Path, Stamp | None]:
@@ -157,13 +157,13 @@ class ModelFolder:
             return [self.file(WEIGHTS)]
         names = self.json(foreign.INDEX).get("weight_map")
         if not isinstance(names, dict) or not all(isinstance(n, str) and Path(n).name == n for n in names.values()):
-            raise FolderError(f"{self.path / foreign.INDEX} does not tell which file holds which weight")
+            raise FolderError(f"{self.path / foreign.INDEX} does not map weights to files")
         return [self.file(name) for name in sorted(set(names.values()))]
 
     def copy_to(self, other: Path) -> None:
         """A copy without the training state; it must not exist yet."""
         refuse_existing(other, "save")
-        place = self.path.resolve()  # what a link leads to elsewhere is nobody's to give away
+        place = self.path.resolve()  # links that lead out of the folder are not copied
         with suppress(OSError):
             there = [path for path in self.path.iterdir() if path.is_file() and path.resolve().parent == place]
         self.refuse_changed()
@@ -178,7 +178,7 @@ def refuse_existing(folder: Path, verb: str) -> None:
 
 
 def _stamp_of(path: Path) -> Stamp | None:
-    """Tells a file from any that takes its place."""
+    """Changes whenever another file takes its place."""
     try:
         found = path.stat()
     except OSError:
@@ -196,7 +196,7 @@ def _about_pickles(path: Path) -> str:
 
 def _what_is_there(folder: Path) -> str:
     if (folder / RUN).is_dir():
-        return "training has not reached its first validation yet; let it go on with the same command"
+        return "training has not reached its first validation yet; resume it with the same command"
     pickled = next((path for path in folder.iterdir() if _about_pickles(path)), None)
     if pickled:
         return f"it holds {pickled.name}" + _about_pickles(pickled)

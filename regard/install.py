@@ -4,8 +4,8 @@ All files are first written into `.new`, which is then renamed to `.ready`: from
 Only then do its files take their places one by one, regard.json last; a reader that finds `.ready/regard.json` reads
 there. So a crash at any moment leaves a folder with one whole model, the old or the new.
 
-regard.json holds the SHA-256 of every file of the model. By it a reader tells a mixture of two models, and a writer
-tells its own files from the user's: only what has its hash is replaced, and a file that was edited is the user's.
+regard.json holds the SHA-256 of every file of the model. By it a reader detects a mixture of two models, and a
+writer knows its own files from the user's: only what has its hash is replaced; an edited file is the user's.
 """
 
 import errno
@@ -105,14 +105,14 @@ def _ready_seal(folder: Path) -> dict[str, str] | None:
         return None
     about = read_about(ready)
     if about is None:
-        make_own(ready)  # an error where it is somebody else's
+        make_own(ready)  # an error where it is not ours
         refuse_others(ready, set(listed(ready)) - {ABOUT})
         return {}
     seal = seal_of(about)
     refuse_others(ready, (*seal, ABOUT))
     for name in (WEIGHTS, *seal):
         if not _is_of(ready / name, seal.get(name, "")):
-            what = f"it is not the file that {ABOUT} beside it tells of: move {READY} away"
+            what = f"it is not the file listed in {ABOUT} beside it: move {READY} away"
             raise OSError(errno.EEXIST, what, str(ready / name))
     return seal
 
@@ -169,7 +169,7 @@ def _is_ready(folder: Path) -> bool:
 
 
 def read_about(folder: Path) -> dict[str, Any] | None:
-    """What regard.json of a folder tells, if it is one of ours."""
+    """The regard.json of a folder, if it is one of ours."""
     with suppress(OSError, ValueError, RecursionError):
         about = json.loads(read_regular(folder / ABOUT, MOST_JSON_BYTES))
         if isinstance(about, dict) and isinstance(about.get("weights_sha256"), str):

@@ -18,7 +18,7 @@ def load(
 ) -> Any:
     """The trained model in a folder, ours or Hugging Face's: a Translator, Writer, Filler, Answerer or Encoder.
 
-    engine: torch or ctranslate2, precision: float32 or int8; if not said, as fast as the machine can in float32.
+    engine: torch or ctranslate2, precision: float32 or int8; by default the fastest on this machine in float32.
     part: to open a plain BERT as an encoder (BertModel's numbers), generation-encoder (BertGenerationEncoder's, without
     token types) or decoder (BertGenerationDecoder); what had no place and what is fresh is in `dropped`, `new`.
     """
@@ -50,7 +50,7 @@ def _open(folder: ModelFolder, options: EngineOptions, part: str | None) -> Any:
     name = str(folder.about.get("task"))
     family = find_family(name)
     if family is None:
-        raise FolderError(f"{folder.path / ABOUT} tells of a task {name[:40]!r}, which is none of "
+        raise FolderError(f"{folder.path / ABOUT} has the task {name[:40]!r}, which is none of "
                           f"{', '.join(all_families())}; it was changed or damaged, or made by a newer version or by a "
                           f"package that is not installed")  # fmt: skip
     return import_part(family.pipeline).open(folder, options)

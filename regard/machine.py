@@ -15,7 +15,7 @@ def count_cores() -> int:
 
 
 def name_processor() -> str:
-    """What the processor is called, as far as the system tells."""
+    """The processor's name, as far as the system reports it."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
@@ -27,7 +27,7 @@ def main_memory() -> int:
     """Bytes of memory in all."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):  # a system that does not tell
+    except (ValueError, OSError, AttributeError):  # not reported by this system
         return 8 * 2**30
 
 
@@ -40,7 +40,7 @@ def held_memory() -> int:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
     try:
         import resource
-    except ImportError:  # a system that does not tell
+    except ImportError:  # not reported by this system
         return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -63,14 +63,14 @@ def training(
 ) -> Iterator[Plan | Event]:
     """The same as `train`, event by event: Plan, then Progress and Scored, then Finished.
 
-    Whoever stops reading stops the training; the state is saved.
+    Closing the iterator stops training and saves a checkpoint.
     """
     from regard.families import find_recipe
     from regard.load import load
     from regard.training.arguments import check_request
     from regard.training.init_from import choose_start
 
-    request = check_request(find_recipe(task), settings, files)  # a typo is told before any file is read
+    request = check_request(find_recipe(task), settings, files)  # a typo is reported before any file is read
     begins = choose_start(start, encoder, decoder)
     from regard.training.launch import launch  # with torch from here on
     from regard.training.stop import Stopper

@@ -141,7 +141,7 @@ def test_a_file_of_another_model_is_noticed(folder, tmp_path, name):
     """As when a folder is copied while a training writes into it."""
     shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
     (tmp_path / "m" / name).write_bytes((folder / name).read_bytes() + b" ")
-    with pytest.raises(regard.FolderError, match=rf"{name} is not the file regard\.json tells of"):
+    with pytest.raises(regard.FolderError, match=rf"{name} is not the file listed in regard\.json"):
         regard.load(tmp_path / "m")
 
 
@@ -178,7 +178,7 @@ def test_a_changed_byte_is_noticed(folder, tmp_path):
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    with pytest.raises(regard.FolderError, match=r"model\.safetensors is not the file regard\.json tells of"):
+    with pytest.raises(regard.FolderError, match=r"model\.safetensors is not the file listed in regard\.json"):
         regard.load(tmp_path / "m")
 
 

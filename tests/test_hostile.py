@@ -222,7 +222,7 @@ def test_a_folder_cannot_reach_outside_its_place(folder, tmp_path):
     regard.load(folder).save(tmp_path / "m")
     (tmp_path / "m" / "regard.json").unlink()  # a folder of Hugging Face's, whose index names its files
     (tmp_path / "m" / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../secret"}}))
-    with pytest.raises(RegardError, match="does not tell which file"):
+    with pytest.raises(RegardError, match="does not map weights to files"):
         regard.load(tmp_path / "m")
     regard.load(folder).save(tmp_path / "n")
     (tmp_path / "n" / "extra.json").symlink_to(secret)

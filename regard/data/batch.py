@@ -1,4 +1,4 @@
-"""What a model is trained on in one go."""
+"""Batches: what a model is trained on in one step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -20,14 +20,14 @@ class Batch:
         return self._with_each(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pinned(self) -> Self:
-        """The same batch in memory that a GPU can fetch from while it computes."""
+        """The same batch in pinned memory, for asynchronous copies to a GPU."""
         return self._with_each(lambda tensor: tensor.pin_memory())
 
-    def split(self, pieces: int) -> list[Self]:
+    def split(self, parts: int) -> list[Self]:
         """The same rows in this many smaller batches, or one a row if there are fewer rows."""
         rows = len(next(iter(self._tensors().values())))
-        pieces = min(pieces, rows)
-        cuts = [rows * number // pieces for number in range(pieces + 1)]
+        parts = min(parts, rows)
+        cuts = [rows * number // parts for number in range(parts + 1)]
         return [self._rows(slice(*cut), self.tokens * (cut[1] - cut[0]) // rows) for cut in pairwise(cuts)]
 
     def _rows(self, rows: slice, tokens: int) -> Self:
@@ -48,7 +48,7 @@ class PairBatch(Batch):
 
     source: Tensor  # (B, S) padded
     target: Tensor  # (B, T) what the decoder reads: start, then all but the last token of `labels`
-    labels: Tensor  # (B, T) what it should say at each place, the end included; padded
+    labels: Tensor  # (B, T) the next token at each place, the end included; padded
 
     @property
     def sample(self) -> Tensor:
@@ -58,10 +58,10 @@ class PairBatch(Batch):
 
 @dataclass(frozen=True)
 class TextBatch(Batch):
-    """Rows of text, and what should be said where: what follows (write), or what was hidden (fill)."""
+    """Rows of text and their labels: the next token (write), or the masked tokens (fill)."""
 
     ids: Tensor  # (B, T) what the model reads; padded
-    labels: Tensor  # (B, T) what it should say
+    labels: Tensor  # (B, T) the tokens to predict
     is_label: Tensor | None  # (B, T) at which places; None: at all of them
 
     @property
@@ -70,7 +70,7 @@ class TextBatch(Batch):
         return self.ids[0]
 
     def label_places(self) -> tuple[Tensor, Tensor]:
-        """Where something should be said, as places (B, N) and whether each is real: rows have unequal numbers."""
+        """The places with a label, (B, N), and which of them are real: rows have unequal numbers."""
         assert self.is_label is not None, "all places are meant"
         most = int(self.is_label.sum(dim=1).max())
         places = self.is_label.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]  # (B, N)
@@ -81,11 +81,11 @@ class TextBatch(Batch):
 class StoryBatch(Batch):
     """Stories, a question about each, and its answer."""
 
-    sentences: Tensor  # (B, M, L) words, oldest sentence first; padded with empty sentences
+    sentences: Tensor  # (B, M, L) words, oldest sentence first; padded with rows of padding
     ages: Tensor  # (B, M) how many sentences ago; the newest has the smallest
     questions: Tensor  # (B, Q) padded
     answers: Tensor  # (B,)
-    is_linear: bool = False  # whether attention is to go without softmax
+    is_linear: bool = False  # whether attention runs without softmax
 
     @property
     def sample(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""Examples to one batch: pad, shift, hide. Knows ids, not text."""
+"""Examples to one batch: pad, shift, mask. Knows ids, not text."""
 
 from dataclasses import dataclass
 
@@ -59,27 +59,33 @@ class TokenMasking:
         return (lots <= limit) & may_choose
 
 
-def collate_hidden(texts: TokenLists, indexes: Tensor, pad_id: int, hiding: TokenMasking, seed: int) -> TextBatch:
-    """The texts at these indexes with some tokens hidden; which ones is a function of the seed."""
+def collate_masked(texts: TokenLists, indexes: Tensor, pad_id: int, masking: TokenMasking, seed: int) -> TextBatch:
+    """The texts at these indexes with some tokens masked; which ones is a function of the seed."""
     rows = texts.pad(indexes, pad_id)  # (B, T)
-    read, is_hidden = hiding(rows, torch.Generator().manual_seed(seed))
-    return TextBatch(int((rows != pad_id).sum()), read, rows, is_hidden)
+    read, is_masked = masking(rows, torch.Generator().manual_seed(seed))
+    return TextBatch(int((rows != pad_id).sum()), read, rows, is_masked)
 
 
 def collate_stories(
-    stories: EncodedStories, indexes: Tensor, pad_id: int, *, empty: float = 0.0, seed: int = 0, is_linear: bool = False
+    stories: EncodedStories,
+    indexes: Tensor,
+    pad_id: int,
+    *,
+    seed: int = 0,
+    is_linear: bool = False,
+    time_noise: float = 0.0,
 ) -> StoryBatch:
     """The questions at these indexes with their stories.
 
-    A share of `empty` sentences is thought to have been told in between, at random places: ages are then never learned
-    by heart. Nobody could look at an empty sentence, so only the ages of the others show it.
+    time_noise: the share of empty sentences inserted at random places, so that the model does not overfit to ages. An
+    empty sentence is masked in attention, so only the ages of the others change.
     """
     numbers = stories.tales.pad(indexes, 0)  # (B, M)
     if numbers.shape[1] == 0:
-        numbers = torch.zeros(len(indexes), 1, dtype=torch.int64)  # nothing was told: one empty sentence
-    is_told = numbers > 0  # (B, M)
-    gaps = torch.rand(numbers.shape, generator=torch.Generator().manual_seed(seed)) < empty  # (B, M)
-    passed = (is_told * (1 + gaps.long())).flip(1).cumsum(1).flip(1)  # (B, M) from each sentence to now
+        numbers = torch.zeros(len(indexes), 1, dtype=torch.int64)  # no story: one sentence of padding
+    is_real = numbers > 0  # (B, M)
+    gaps = torch.rand(numbers.shape, generator=torch.Generator().manual_seed(seed)) < time_noise  # (B, M)
+    passed = (is_real * (1 + gaps.long())).flip(1).cumsum(1).flip(1)  # (B, M) from each sentence to now
     sentences = stories.table[numbers]  # (B, M, L)
     questions = stories.questions.pad(indexes, pad_id)  # (B, Q)
     tokens = int((sentences != pad_id).sum() + (questions != pad_id).sum())

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.device import derive_seed
 
-GRAIN = 2  # lengths of the shorter side are told apart this coarsely, so that neighbours can change
+GRAIN = 2  # granularity of the shorter side's length, so that neighbours differ between epochs
 CHUNK = 100_000  # examples whose lengths are Python numbers at one time
 
 
@@ -64,7 +64,7 @@ class Loader(Order):
         """All batches of an epoch, each a tensor of indexes (B,)."""
         generator = torch.Generator().manual_seed(derive_seed(self._seed, "epoch", number))
         shuffled = torch.randperm(len(self._key), generator=generator)
-        order = shuffled[torch.argsort(self._key[shuffled], stable=True)]  # by length, by chance among equals
+        order = shuffled[torch.argsort(self._key[shuffled], stable=True)]  # by length, random among equals
         batches = [order[start:end] for start, end in zip(self._cuts, self._cuts[1:], strict=False)]
         return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
 

@@ -1,4 +1,4 @@
-"""Lines of text with some of their tokens hidden: what a filler is trained and tried on."""
+"""Lines of text with some of their tokens masked: what a filler is trained and evaluated on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from regard.data.collate import TokenMasking
     from regard.data.tokens import TokenLists
 
-CHUNK = 1000  # lines that are encoded between two checks whether to stop
+CHUNK = 1000  # lines encoded between two checks for a stop
 TOKENS_PER_BATCH = 8192
 
 
@@ -47,7 +47,7 @@ def encode_texts(
 
 
 def make_masking(tokenizer: Tokenizer, share: float, whole_words: bool) -> TokenMasking:
-    """How tokens of this tokenizer are hidden."""
+    """Token masking for this tokenizer."""
     import torch
 
     from regard.data.collate import TokenMasking
@@ -58,13 +58,13 @@ def make_masking(tokenizer: Tokenizer, share: float, whole_words: bool) -> Token
     return TokenMasking(share, tokenizer.mask_id, is_special, starts)
 
 
-def hidden_batches(
-    texts: TokenLists, tokenizer: Tokenizer, hiding: TokenMasking, rounds: int = 1
+def masked_batches(
+    texts: TokenLists, tokenizer: Tokenizer, masking: TokenMasking, rounds: int = 1
 ) -> Iterator[TextBatch]:
-    """All texts once, or several times with other tokens hidden in each round; the same ones every time."""
-    from regard.data.collate import collate_hidden
+    """All texts once, or several rounds with other tokens masked in each; the same ones in every call."""
+    from regard.data.collate import collate_masked
     from regard.data.loader import Loader
 
     batches = Loader([texts.lengths], TOKENS_PER_BATCH, seed=0).epoch(0)
     for number, indexes in enumerate(batches * rounds):
-        yield collate_hidden(texts, indexes, tokenizer.pad_id, hiding, number)
+        yield collate_masked(texts, indexes, tokenizer.pad_id, masking, number)

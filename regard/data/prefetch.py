@@ -1,4 +1,4 @@
-"""Batches are made ready while earlier ones are computed on."""
+"""Prepares batches in a thread while earlier ones are computed on."""
 
 from collections.abc import Callable, Iterable, Iterator
 from queue import SimpleQueue
@@ -12,8 +12,8 @@ AHEAD = 2
 class Prefetcher(Generic[T], Iterator[T]):
     """What `make` makes of each position, in order; a thread is always some positions ahead.
 
-    Whoever lets go of it lets go of the thread too. Nobody ever waits for the thread to end: that may happen wherever
-    memory is tidied up, and waiting there can mean waiting for oneself.
+    Dropping the last reference ends the thread. It is never joined: `__del__` may run in any thread, this one included,
+    and joining there could deadlock.
     """
 
     def __init__(self, make: Callable[[int], T], positions: Iterable[int]) -> None:
@@ -53,5 +53,5 @@ def _work(
     while (position := wanted.get()) is not None:
         try:
             made.put((make(position), None))
-        except BaseException as problem:  # told to whoever asks for this position
+        except BaseException as problem:  # raised when this position is read
             made.put((None, problem))

@@ -17,7 +17,7 @@ class TokenLists:
 
     @classmethod
     def of(cls, lists: Iterable[list[int]]) -> "TokenLists":
-        """Packs the lists; what they were is only kept here."""
+        """Packs the lists into one tensor."""
         packer = Packer()
         for ids in lists:
             packer.add(ids)
@@ -25,11 +25,11 @@ class TokenLists:
 
     @classmethod
     def named(cls, name: str, tensors: Mapping[str, Tensor]) -> "TokenLists":
-        """The lists that went by this name when they were kept."""
+        """The lists that were saved under this name."""
         return cls(tensors[f"{name}.flat"], tensors[f"{name}.starts"])
 
     def kept(self, name: str) -> dict[str, Tensor]:
-        """Their tensors, by names to keep them under."""
+        """Their tensors, by the names to save them under."""
         return {f"{name}.flat": self.flat, f"{name}.starts": self.starts}
 
     @property

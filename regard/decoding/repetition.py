@@ -1,10 +1,10 @@
-"""A search that found no end often found a loop: the same few tokens again and again."""
+"""A search that did not finish has often fallen into repetition: the same few tokens in a loop."""
 
-REPEATS = 4  # fewer may be meant ("no, no, no"), at the very end of a text that found no end
+REPEATS = 4  # fewer may be intended ("no, no, no")
 
 
-def without_runaway(ids: list[int]) -> list[int]:
-    """The ids with a loop at their end cut to its first round; the same ids where there is no loop."""
+def cut_repetition(ids: list[int]) -> list[int]:
+    """The ids with a loop at their end cut to its first round; unchanged where there is none."""
     for period in range(1, len(ids) // REPEATS + 1):
         rounds = 1
         while ids[len(ids) - (rounds + 1) * period : len(ids) - rounds * period] == ids[-period:]:

@@ -16,7 +16,7 @@ from torch import Tensor
 from regard.decoding.found import Hypothesis
 from regard.decoding.settings import Search
 
-BLOCK = 64  # numbers that are looked through together
+BLOCK = 64  # values whose maximum is taken together
 
 
 class Step(Protocol):
@@ -27,7 +27,7 @@ class Step(Protocol):
         ...
 
     def keep(self, rows: Tensor) -> None:
-        """From now on row i goes on from what row `rows[i]` was. rows (new B,)"""
+        """Reorders the state: row i continues from what row `rows[i]` was. rows (new B,)"""
         ...
 
 
@@ -36,17 +36,17 @@ def greedy(
     start: Tensor,
     ends: Sequence[int],
     limits: Sequence[int],
-    said: Sequence[int] = (),
+    prefix: Sequence[int] = (),
     *,
     with_scores: bool = True,
 ) -> list[Hypothesis]:
-    """The likeliest next token, again and again. start (B,) · ends: any of them closes a row · limits: most tokens of
-    each row, the end included.
+    """Greedy search: the likeliest next token, repeatedly. start (B,) · ends: any of them finishes a row · limits: most
+    tokens of each row, the end included.
 
-    said: what every row begins with, as the step knows; it counts as tokens, and is not scored.
+    prefix: ids that every row begins with, already known to the step; they count towards the limit, and are not scored.
     """
-    rows = list(range(len(start)))  # which answer each active row belongs to
-    ids: list[list[int]] = [list(said) for _ in rows]
+    rows = list(range(len(start)))  # the hypothesis each active row belongs to
+    ids: list[list[int]] = [list(prefix) for _ in rows]
     scores = [0.0] * len(rows)
     is_finished = [False] * len(rows)
     last = start
@@ -70,13 +70,11 @@ def greedy(
 
 
 def beam(
-    step: Step, start: Tensor, ends: Sequence[int], limits: Sequence[int], search: Search, said: Sequence[int] = ()
+    step: Step, start: Tensor, ends: Sequence[int], limits: Sequence[int], search: Search, prefix: Sequence[int] = ()
 ) -> list[list[Hypothesis]]:
-    """The best sequences of each row, best first, found with several of them alive at a time. Arguments as of
-    `greedy`.
-    """
+    """Beam search: the best sequences of each row, best first. Arguments as of `greedy`."""
     width, length_penalty, n_best = search.beams, search.length_penalty, search.n_best
-    rows = [_Row(limit, said) for limit in limits]
+    rows = [_Row(limit, prefix) for limit in limits]
     active = list(rows)
     last, scores = start, torch.zeros(len(start), 1, device=start.device)  # at first one beam a row
     while active:
@@ -86,7 +84,7 @@ def beam(
         going = [i for i, row in enumerate(active) if not row.is_done(width, length_penalty, n_best)]
         if going:
             parents = [i * scores.shape[1] + candidate.beam for i in going for candidate in beams[i]]
-            if parents != list(range(scores.numel())):  # else every beam goes on where it is
+            if parents != list(range(scores.numel())):  # else every beam stays where it is
                 step.keep(torch.tensor(parents, device=start.device))
             last = torch.tensor(
                 [candidate.token for i in going for candidate in beams[i]], device=start.device
@@ -100,21 +98,21 @@ def beam(
 
 class _Candidate(NamedTuple):
     score: float  # of the whole sequence with this token
-    beam: int  # which beam it goes on from
+    beam: int  # the beam it extends
     token: int
 
 
 class _Row:
-    """The beams of one start, and what they have found."""
+    """The beams of one row, and its finished hypotheses."""
 
-    def __init__(self, limit: int, said: Sequence[int]) -> None:
+    def __init__(self, limit: int, prefix: Sequence[int]) -> None:
         self.limit = limit
-        self.beams: list[list[int]] = [list(said)]  # ids of each, best first
+        self.beams: list[list[int]] = [list(prefix)]  # ids of each, best first
         self.found: list[Hypothesis] = []
         self.best_is_finished = False
 
     def advance(self, candidates: list[_Candidate], ends: Sequence[int], width: int) -> list[_Candidate]:
-        """Files the candidates that are finished; the `width` that go on, each in the place of its beam."""
+        """Stores the finished candidates; returns the `width` unfinished ones that stay in the beam."""
         is_last = len(self.beams[0]) + 1 == self.limit
         spare = (candidate for candidate in candidates[width:] if candidate.token not in ends)
         going = []
@@ -130,7 +128,7 @@ class _Row:
         return going
 
     def is_done(self, width: int, length_penalty: float, n_best: int) -> bool:
-        """Nothing better is looked for once the beam is full of finished ones (or, unpenalised, the best is)."""
+        """Search ends once as many hypotheses have finished as there are beams (or, unpenalised, the best has)."""
         if len(self.beams[0]) == self.limit:
             return True
         if length_penalty == 0:
@@ -139,7 +137,7 @@ class _Row:
 
 
 def _best(log_probs: Tensor, scores: Tensor, count: int) -> list[list[_Candidate]]:
-    """The best candidates of each row, best first; where there are too few, some can never be.
+    """The best candidates of each row, best first; where there are too few, the rest have probability 0.
 
     log_probs (B, W, V) · scores (B, W), of the beams so far.
     """
@@ -162,8 +160,8 @@ def _likeliest(logits: Tensor) -> Tensor:
 def top(numbers: Tensor, plus: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The largest sums of each row, largest first, and their places among its W * V; as many as there are, at most.
 
-    numbers (B, W, V) · plus (B, W), added to all V -> (B, count) each. On a CPU, looking for the largest number costs
-    ten times what it takes to know how large it is; so it is looked for only in the blocks that are known to hold it.
+    numbers (B, W, V) · plus (B, W), added to all V -> (B, count) each. On a CPU, topk costs ten
+    times what amax does; so topk runs only over the blocks whose maximum is among the largest.
     """
     rows, beams, size = numbers.shape
     count, blocks = min(count, beams * size), size // BLOCK

@@ -1,4 +1,4 @@
-"""How to search and how to sample. Imports no torch, so that it can be said before anything heavy is there."""
+"""Settings of search and sampling. Imports no torch."""
 
 from dataclasses import dataclass
 
@@ -7,23 +7,23 @@ from regard.errors import ConfigError
 
 @dataclass(frozen=True)
 class Search:
-    """Which sequences are looked for."""
+    """Settings of greedy and beam search."""
 
-    beams: int = 1  # sequences kept alive; 1 is greedy
-    length_penalty: float = 1.0  # finished ones are ranked by score / length^penalty
-    n_best: int = 1  # how many are wanted; at most `beams`
-    with_scores: bool = True  # whether to tell how likely each is; a greedy search is a little faster without
-    return_attention: bool = False  # whether to tell where each token was read from
-    is_fast: bool = False  # whether to choose among the likely words of a source only
+    beams: int = 1  # beam width; 1 is greedy search
+    length_penalty: float = 1.0  # hypotheses are ranked by score / length^penalty
+    n_best: int = 1  # hypotheses returned; at most `beams`
+    with_scores: bool = True  # whether scores are computed; greedy search is a little faster without
+    return_attention: bool = False  # whether the attention of each step is returned
+    is_fast: bool = False  # whether a shortlist of the source's likely translations is used
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """From which tokens the next one is drawn, and how boldly."""
+    """Settings of sampling."""
 
-    temperature: float = 1.0  # 0 takes the likeliest; below 1 is careful, above 1 is bold
-    top_k: int | None = None  # only the k likeliest
-    top_p: float | None = None  # only the likeliest that together have this probability
+    temperature: float = 1.0  # 0 is greedy; below 1 sharpens the distribution, above 1 flattens it
+    top_k: int | None = None  # sample among the k likeliest
+    top_p: float | None = None  # nucleus sampling: among the likeliest that together have this probability
 
     def __post_init__(self) -> None:
         if self.temperature < 0:

@@ -103,8 +103,8 @@ class FastTranslator:
                     found = self._read(result, search)
                     if first is not None:
                         # With several beams it tells the first look wrongly; that of one is the same, whatever is said.
-                        look = self._read(first, greedy)[0].looks[:1]
-                        found = [replace(one, looks=[*look, *one.looks[1:]]) for one in found]
+                        step = self._read(first, greedy)[0].attention[:1]
+                        found = [replace(one, attention=[*step, *one.attention[1:]]) for one in found]
                     yield row, found
 
         return wait
@@ -214,7 +214,7 @@ class FastTranslator:
     def _read(self, asked: Any, search: Search) -> list[Hypothesis]:
         result = asked.result() if hasattr(asked, "result") else asked
         found = []
-        scores, looks = (
+        scores, attention = (
             result.scores,
             result.attention if search.return_attention else [],
         )  # each is copied when it is read
@@ -225,7 +225,7 @@ class FastTranslator:
             score = scores[number] * len(ids) ** search.length_penalty if scores else math.nan
             if is_finished:
                 ids.pop()
-            found.append(Hypothesis(ids, score, is_finished, looks[number] if looks else []))
+            found.append(Hypothesis(ids, score, is_finished, attention[number] if attention else []))
         return found
 
 

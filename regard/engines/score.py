@@ -53,10 +53,10 @@ def stream_loss(model: CausalLM, stream: Tensor, stride: int, between_batches: C
 
 
 @torch.inference_mode()
-def guess_hidden(
+def score_masked(
     model: MaskedLM, batches: Iterable[TextBatch], between_batches: Callable[[], None]
 ) -> tuple[float, float, int]:
-    """Share of hidden tokens guessed right, their cross-entropy in nats per token, and how many there were."""
+    """Accuracy on masked tokens, their cross-entropy in nats per token, and how many there were."""
     model.eval()
     device = next(model.parameters()).device
     right, total, count = 0, 0.0, 0

@@ -244,8 +244,8 @@ class NativeTranslator:
                 dim=1
             )  # (B, T, S)
             for (row, number), one, rows_seen in zip(rows, said, weights.tolist(), strict=True):
-                looks = [line[: len(sources[row])] for line in rows_seen[: len(one.ids) + one.is_finished]]
-                watched[row][number] = replace(one, looks=looks)
+                attention = [line[: len(sources[row])] for line in rows_seen[: len(one.ids) + one.is_finished]]
+                watched[row][number] = replace(one, attention=attention)
         return watched
 
 

@@ -93,7 +93,7 @@ def test_empty_sentences_make_the_others_older_and_are_the_same_for_the_same_see
     assert plain.ages.tolist() == [[2, 1, 0], [0, 0, 0]]
     assert plain.sentences[0].tolist() == [[5, 6], [7, 0], [5, 6]] and plain.sentences[1, 1:].eq(0).all()
     assert plain.answers.tolist() == [3, 4] and plain.tokens == 5 + 1 + 1 + 2
-    gaps = [collate_stories(stories, torch.tensor([0] * 200), 0, empty=0.3, seed=seed).ages for seed in (1, 1, 2)]
+    gaps = [collate_stories(stories, torch.tensor([0] * 200), 0, time_noise=0.3, seed=seed).ages for seed in (1, 1, 2)]
     assert torch.equal(gaps[0], gaps[1]) and not torch.equal(gaps[0], gaps[2])
     assert (gaps[0] >= plain.ages[0]).all() and (gaps[0].diff(dim=1) < 0).all()
     assert (gaps[0] - plain.ages[0]).float().mean(0).tolist() == pytest.approx([0.9, 0.6, 0.3], abs=0.15)

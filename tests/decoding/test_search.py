@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.decoding.repetition import without_runaway
+from regard.decoding.repetition import cut_repetition
 from regard.decoding.search import beam, greedy, top
 from regard.decoding.settings import Search
 
@@ -120,14 +120,14 @@ def test_finished_rows_are_dropped():
 
 @given(st.lists(st.integers(0, 3), max_size=6), st.lists(st.integers(4, 7), min_size=1, max_size=4), st.integers(4, 9))
 def test_a_loop_at_the_end_is_cut_to_one_round(before, loop, rounds):
-    cut = without_runaway(before + loop * rounds)
+    cut = cut_repetition(before + loop * rounds)
     assert cut[: len(before)] == before
     assert len(before) < len(cut) <= len(before) + len(loop)
 
 
 @given(st.lists(st.integers(0, 9), max_size=30, unique=True))
 def test_what_does_not_repeat_is_left_alone(ids):
-    assert without_runaway(ids) == ids
+    assert cut_repetition(ids) == ids
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 5), (3, 1, 64), (1, 4, 640), (5, 2, 1000), (4, 4, 333)])

@@ -81,7 +81,7 @@ def test_both_engines_find_the_same_for_every_option(engines, seed, question):
         found_empty.append(not mine[row][0].ids)
         for one, other in zip(mine[row], theirs[row], strict=True):
             assert one.score == pytest.approx(other.score, rel=1e-3, abs=1e-3, nan_ok=not question[2].with_scores)
-            looks = [torch.tensor(found.looks) for found in (one, other)]
+            looks = [torch.tensor(found.attention) for found in (one, other)]
             torch.testing.assert_close(*looks, rtol=1e-3, atol=1e-3)
 
 

@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 
 transformers = pytest.importorskip("transformers")
 
-from regard.decoding.repetition import without_runaway  # noqa: E402
+from regard.decoding.repetition import cut_repetition  # noqa: E402
 from regard.decoding.settings import Search  # noqa: E402
 from regard.engines.network import fill, shapes_of  # noqa: E402
 from regard.engines.torch import translate_ids  # noqa: E402
@@ -99,7 +99,7 @@ def test_a_trained_folder_opens_with_its_tokenizer_and_says_the_same(folder, tra
     assert torch.allclose(ours, theirs, atol=1e-5)
     said = model.generate(**batch, num_beams=1, do_sample=False, max_new_tokens=30)
     rows = [[number for number in row[1:] if number != translator.tokenizer.pad_id] for row in said.tolist()]
-    rows = [row if translator.tokenizer.end_id in row else without_runaway(row) for row in rows]  # as we end a loop
+    rows = [row if translator.tokenizer.end_id in row else cut_repetition(row) for row in rows]  # as we end a loop
     assert tokenizer.batch_decode(rows, skip_special_tokens=True) == translator(texts, beam=1, max_length=30)
 
 

@@ -38,7 +38,7 @@ def copied(folder, place):
 
 
 def reseal(folder):
-    """regard.json tells of the files as they are now."""
+    """regard.json lists the files as they are now."""
     about = json.loads((folder / "regard.json").read_text())
     about["files_sha256"] = {name: hash_file(folder / name) for name in about["files_sha256"]}
     (folder / "regard.json").write_text(json.dumps(about))

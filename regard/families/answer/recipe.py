@@ -117,7 +117,9 @@ def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig)
     def batch(position: int) -> StoryBatch:
         seed, indexes = derive_seed(config.seed, "empty", position), loader.at(position)
         is_linear = position < linear
-        return collate_stories(stories, indexes, pad_id, empty=config.train.time_noise, seed=seed, is_linear=is_linear)
+        return collate_stories(
+            stories, indexes, pad_id, seed=seed, is_linear=is_linear, time_noise=config.train.time_noise
+        )
 
     whole = list(story_batches(stories, pad_id))
     facts = {

@@ -126,15 +126,15 @@ class Filler(Pipeline):
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
         """Share of hidden tokens guessed right over all lines of the files; the same tokens are hidden every time."""
-        from regard.data.masking import encode_texts, hidden_batches, make_masking, read_texts
-        from regard.engines.score import guess_hidden
+        from regard.data.masking import encode_texts, make_masking, masked_batches, read_texts
+        from regard.engines.score import score_masked
 
         train = self.about["settings"]["train"]
         share, whole_words = train.get("mask_rate", train.get("hidden")), train["whole_words"]  # hidden: of 0.1
         lines = read_texts(given_texts(files))
         texts = encode_texts(lines, self.tokenizer, self.model.config.max_positions)
-        batches = hidden_batches(texts, self.tokenizer, make_masking(self.tokenizer, share, whole_words))
-        accuracy, loss, count = guess_hidden(self.model, batches, lambda: None)
+        batches = masked_batches(texts, self.tokenizer, make_masking(self.tokenizer, share, whole_words))
+        accuracy, loss, count = score_masked(self.model, batches, lambda: None)
         unknown = sum(self.tokenizer.has_unknown([number]) for number in texts.flat.tolist())
         way = "whole words, " if whole_words else ""
         return {

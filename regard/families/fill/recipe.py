@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig, RunConfig, Settings
-from regard.data.masking import encode_texts, hidden_batches, make_masking, read_texts
+from regard.data.masking import encode_texts, make_masking, masked_batches, read_texts
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.table import choose, count_words
@@ -94,7 +94,7 @@ def encode(lines: list[str], tokenizer: Tokenizer, config: RunConfig, check: Che
 
 def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Batches of lines of like length; other tokens are hidden each time a line comes."""
-    from regard.data.collate import collate_hidden
+    from regard.data.collate import collate_masked
     from regard.data.loader import Loader
     from regard.data.tokens import TokenLists
     from regard.device import derive_seed
@@ -105,7 +105,7 @@ def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig)
 
     def batch(position: int) -> TextBatch:
         seed = derive_seed(config.seed, "hide", position)
-        return collate_hidden(texts, loader.at(position), tokenizer.pad_id, hiding, seed)
+        return collate_masked(texts, loader.at(position), tokenizer.pad_id, hiding, seed)
 
     return TrainBatches(batch, len(loader), {"lines": int(tensors["lines"]), "tokens": len(texts.flat)})
 
@@ -116,12 +116,12 @@ def validator(
     """Accuracy on hidden tokens, the same ones every time, and their loss."""
     valid = encode_texts(lines, tokenizer, min(config.text.max_length, config.model.max_positions), check)
     hiding = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
-    held_out = list(hidden_batches(valid, tokenizer, hiding))
+    held_out = list(masked_batches(valid, tokenizer, hiding))
 
     def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
-        from regard.engines.score import guess_hidden
+        from regard.engines.score import score_masked
 
-        accuracy, loss, _ = guess_hidden(model, held_out, check)  # type: ignore[arg-type]
+        accuracy, loss, _ = score_masked(model, held_out, check)  # type: ignore[arg-type]
         return {"accuracy": accuracy, "loss": loss}, []
 
     way = "whole words, " if config.train.whole_words else ""

@@ -29,9 +29,9 @@ class Aligner:
     def align(self, source: Sequence[int], found: Hypothesis) -> Links:
         """Links of words. source: ids with the end; found: with its looks, of every step."""
         mine, theirs = list(source[:-1]), found.ids
-        looks = found.looks[1:] if self._is_after else found.looks
+        attention = found.attention[1:] if self._is_after else found.attention
         chances = self._chances.of(mine, theirs).tolist() if self._chances else None
-        return align_words(looks, self._written(mine), self._written(theirs), chances)
+        return align_words(attention, self._written(mine), self._written(theirs), chances)
 
     def _written(self, ids: list[int]) -> list[str]:
         """Tokens as people read them; a mark such as [CLS] is no word, but one that stands for an unknown word is."""

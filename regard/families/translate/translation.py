@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.alignment.links import Links
 from regard.decoding.found import Hypothesis
-from regard.decoding.repetition import without_runaway
+from regard.decoding.repetition import cut_repetition
 from regard.text.given import name_unknown
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def put_in_words(
     def say(found: Hypothesis, alternatives: list[Translation]) -> Translation:
         ids, notes = found.ids, list(found.notes)
         if not found.is_finished:
-            ids = without_runaway(found.ids)
+            ids = cut_repetition(found.ids)
             notes.append("a runaway repetition was stopped" if len(ids) < len(found.ids)
                          else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
-        links = aligner.align(source, replace(found, ids=ids)) if found.looks else []
+        links = aligner.align(source, replace(found, ids=ids)) if found.attention else []
         return Translation(tokenizer.decode(ids), found.score, tokenizer.tokens(ids), read, links, notes, alternatives)
 
     best, *others = hypotheses if parts == 1 else hypotheses[:1]
