@@ -23,7 +23,7 @@ import torch
 from measure import arguments, machine
 
 import regard
-from regard.alignment.links import Agreement, Links, symmetrise
+from regard.alignment.links import AlignmentScore, Links, symmetrise
 from regard.look.inspection import Inspection, Kind, TokenScore
 
 DIRECTIONS = ("en-fr", "fr-en", "de-en", "en-de")
@@ -91,7 +91,7 @@ def run_eflomal(sources: list[str], targets: list[str]) -> tuple[list[Links], li
 
 
 def score(found: list[Links], sure: list[Links], possible: list[Links] | None = None) -> dict[str, float]:
-    agreement = Agreement()
+    agreement = AlignmentScore()
     for mine, certain, maybe in zip(found, sure, possible or sure, strict=True):
         agreement.add(mine, certain, maybe)
     return {name: round(value, 4) for name, value in agreement.scores.items()}

@@ -38,20 +38,20 @@ DIALECT = {
 }
 PATTERN = re.compile("|".join(rf"(?P<w{i}>\b(?:{words})\b)" for i, words in enumerate(DIALECT)), re.IGNORECASE)
 
-# Where a word is the field's own, or a language's.
-ALLOWED: dict[str, set[str]] = {}
+# Where a word is the field's own, a language's, or part of a file format.
+ALLOWED: dict[str, set[str]] = {
+    "regard/alignment/lexical_table.py": {"chances"},  # a name in a saved file
+}
 
 # Not yet in the field's words: rooms and files, by how their paths begin. It shrinks until it is empty.
 NOT_YET: tuple[str, ...] = (
     "README.md",
     "docs/",
-    "regard/alignment/",
     "regard/cli/",
     "regard/engines/",
     "regard/families/",
     "regard/formats/",
     "regard/look/",
-    "regard/model/",
     "regard/serve/",
     "regard/text/",
     "regard/training/",

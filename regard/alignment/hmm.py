@@ -1,7 +1,7 @@
-"""The order in which a source is read while its translation is said: most often on to the next word, seldom far.
+"""The HMM alignment model: a translation mostly moves on to the next source word, seldom far.
 
-A hidden Markov model (Vogel et al. 1996): each target token comes from a source token, and which one depends on where
-the token before came from; or it comes from nowhere. Forward and backward, many pairs at a time. Imports no torch.
+Vogel et al. 1996: each target token comes from a source token, which depends on that of the token before; or from
+nowhere (NULL). Forward-backward over many pairs at a time. Imports no torch.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ def follow(likely: Array, lengths: Array, jumps: Array) -> tuple[Array, Array]:
     width = _jump_of(places)  # (S, S)
     moves = _moves(jumps[width])  # (2S, 2S)
     is_real = np.arange(steps) < lengths[:, None]  # (B, T)
-    said = np.concatenate([likely, np.full_like(likely, ANYTHING)], axis=2)  # (B, T, 2S)
-    said[~is_real] = 1.0  # what comes after the end says nothing about what came before it
-    ahead = np.empty_like(said)  # (B, T, 2S) by what was said up to each token
+    emission = np.concatenate([likely, np.full_like(likely, ANYTHING)], axis=2)  # (B, T, 2S)
+    emission[~is_real] = 1.0  # padding carries no evidence
+    ahead = np.empty_like(emission)  # (B, T, 2S) given the tokens up to each
     mass = np.empty((rows, steps, 1), likely.dtype)
-    now = np.repeat([(1 - NOWHERE) / places, NOWHERE / places], places).astype(likely.dtype) * said[:, 0]  # (B, 2S)
+    now = np.repeat([(1 - NOWHERE) / places, NOWHERE / places], places).astype(likely.dtype) * emission[:, 0]  # (B, 2S)
     for step in range(steps):
-        now = now if step == 0 else (now @ moves) * said[:, step]
+        now = now if step == 0 else (now @ moves) * emission[:, step]
         mass[:, step] = np.maximum(now.sum(1, keepdims=True), 1e-30)
         now = ahead[:, step] = now / mass[:, step]
-    behind = np.ones_like(now)  # (B, 2S) by what is said after it
+    behind = np.ones_like(now)  # (B, 2S) given the tokens after it
     made = np.zeros_like(moves)
     for step in range(steps - 1, 0, -1):
-        before = said[:, step] * behind / mass[:, step]  # (B, 2S)
+        before = emission[:, step] * behind / mass[:, step]  # (B, 2S)
         ahead[:, step] *= behind
         made += ahead[:, step - 1].T @ (before * is_real[:, step, None])
         behind = before @ moves.T

@@ -1,8 +1,8 @@
 """A lexicon learned by counting: how likely a source token becomes a target token, and the other way round.
 
 First words alone are counted (IBM Model 1, Brown et al. 1993), then what both directions agree on (Liang et al. 2006),
-then with the order in which a text is read (hmm.py), which tells a word from a frequent one beside it. A matter of
-seconds: enough to say which words are worth considering, and to tell a head that aligns from one that does not.
+then with the HMM over positions (hmm.py), which separates a word from a frequent neighbour. It takes seconds: enough
+for a shortlist, and to find the attention heads that align.
 """
 
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ LINKS_AT_ONCE = 100_000  # that are followed in their order
 
 @dataclass(frozen=True)
 class Lexicon:
-    """For each source and target token that were seen together, how likely each is given the other; and how likely a
-    reader jumps so far from one token to the next, in the source and in the target.
+    """For each source and target token that were seen together, the probability of each given the other; and the
+    HMM's jump probabilities in the source and in the target.
     """
 
     vocab_size: int
     keys: Tensor  # (N,) source * vocab_size + target, ascending
-    chances: Tensor  # (N,) of the target given the source
+    probabilities: Tensor  # (N,) of the target given the source
     back: Tensor  # (N,) of the source given the target
     jumps: tuple[Array, Array]  # in the source, in the target
 
     def likely(self, count: int) -> dict[int, list[int]]:
         """For each source token, the `count` likeliest targets, likeliest first."""
         sources, targets = self.keys // self.vocab_size, self.keys % self.vocab_size  # (N,) each
-        order = torch.argsort(self.chances, descending=True, stable=True)
+        order = torch.argsort(self.probabilities, descending=True, stable=True)
         order = order[torch.argsort(sources[order], stable=True)]  # by source, likeliest first
         sizes = torch.bincount(sources, minlength=self.vocab_size)  # (V,)
         ranks = torch.arange(len(order)) - (sizes.cumsum(0) - sizes)[sources[order]]  # (N,) within its source
@@ -48,14 +48,14 @@ class Lexicon:
         return found
 
     def kept(self) -> LexicalTable:
-        """As it is used to align, without what is hardly ever so."""
-        is_kept = torch.maximum(self.chances, self.back) > RAREST
-        keys, chances, back = (one[is_kept].numpy() for one in (self.keys, self.chances, self.back))
-        return LexicalTable(keys // self.vocab_size, keys % self.vocab_size, chances, back, self.jumps)
+        """As saved: without unlikely entries."""
+        is_kept = torch.maximum(self.probabilities, self.back) > RAREST
+        keys, probabilities, back = (one[is_kept].numpy() for one in (self.keys, self.probabilities, self.back))
+        return LexicalTable(keys // self.vocab_size, keys % self.vocab_size, probabilities, back, self.jumps)
 
 
 def learn_lexicon(pairs: EncodedPairs, vocab_size: int, is_word: Tensor) -> Lexicon:
-    """Counts which tokens stand together, again and again, each time by what the last count made likely.
+    """Expectation maximization over which tokens occur together.
 
     pairs: each side with its end; is_word (V,): which tokens have letters: a mark is not what a word comes from
     """
@@ -63,11 +63,11 @@ def learn_lexicon(pairs: EncodedPairs, vocab_size: int, is_word: Tensor) -> Lexi
     rows = torch.arange(0, len(pairs), max(1, -(-links // MOST_LINKS)))  # (R,)
     keys, where, steps, places = _links(pairs, rows, vocab_size)
     sources, targets = keys // vocab_size, keys % vocab_size  # (N,) each
-    chances, back = _count(where, (steps, places), (sources, targets), vocab_size)
+    probabilities, back = _count(where, (steps, places), (sources, targets), vocab_size)
     del steps, places
     fits = torch.where(is_word[sources] == is_word[targets], 1.0, UNLIKE)  # (N,)
     lengths = tuple(side.lengths[rows].numpy() for side in (pairs.sources, pairs.targets))
-    forward = _follow_all(where.numpy(), lengths, sources, chances, fits, vocab_size, is_back=False)
+    forward = _follow_all(where.numpy(), lengths, sources, probabilities, fits, vocab_size, is_back=False)
     backward = _follow_all(where.numpy(), lengths, targets, back, fits, vocab_size, is_back=True)
     return Lexicon(vocab_size, keys, forward[0], backward[0], (forward[1], backward[1]))
 
@@ -82,14 +82,14 @@ def _links(pairs: EncodedPairs, rows: Tensor, vocab_size: int) -> tuple[Tensor, 
     every = torch.empty(count, dtype=small)  # (L,) entries by their keys
     steps, places = torch.empty(count, dtype=torch.int32), torch.empty(count, dtype=torch.int32)  # (L,) each
     known = torch.empty(0, dtype=small)  # (N,)
-    start = said = 0
+    start = seen = 0
     for part in rows.split(PART):
         sources, targets, mine, their = _links_of(pairs, part)
         here = slice(start, start + len(sources))
-        every[here], steps[here], places[here] = sources * vocab_size + targets, mine + said, their
+        every[here], steps[here], places[here] = sources * vocab_size + targets, mine + seen, their
         known = torch.unique(torch.cat([known, torch.unique(every[here])]))
         start += len(sources)
-        said += int(pairs.targets.lengths[part].sum())
+        seen += int(pairs.targets.lengths[part].sum())
     where = every if small == torch.int32 else torch.empty_like(steps)
     for there, keys in zip(where.split(LINKS_AT_ONCE), every.split(LINKS_AT_ONCE), strict=True):
         there.copy_(torch.searchsorted(known, keys))
@@ -97,24 +97,23 @@ def _links(pairs: EncodedPairs, rows: Tensor, vocab_size: int) -> tuple[Tensor, 
 
 
 def _count(
-    where: Tensor, said: tuple[Tensor, Tensor], givers: tuple[Tensor, Tensor], vocab_size: int
+    where: Tensor, explained: tuple[Tensor, Tensor], givers: tuple[Tensor, Tensor], vocab_size: int
 ) -> tuple[Tensor, Tensor]:
-    """How likely what is said is, given what it may come from, in both directions: at first each for itself, then by
-    what both hold likely.
+    """Translation probabilities in both directions: at first each by itself (IBM Model 1), then by what both agree on.
 
-    where (L,): the entry of each link; said (L,): which token of the text it explains; givers (N,): of each entry
+    where (L,): the entry of each link; explained (L,): which token of the text it explains; givers (N,): of each entry
     """
-    chances = [torch.ones(len(givers[0])) for _ in said]
+    probabilities = [torch.ones(len(givers[0])) for _ in explained]
     for number in range(ROUNDS_ALONE + ROUNDS_AGREED):
         shares = []  # (L,) of each link among all that explain the same token
-        for table, tokens in zip(chances, said, strict=True):
+        for table, tokens in zip(probabilities, explained, strict=True):
             weights = table.index_select(0, where)  # (L,)
             mass = torch.zeros(int(tokens.max()) + 1).index_add_(0, tokens, weights)
             shares.append(weights.div_(mass.index_select(0, tokens)))
         if number >= ROUNDS_ALONE:
             shares = [shares[0].mul_(shares[1])] * 2
-        chances = [_shares(where, share, giver, vocab_size) for share, giver in zip(shares, givers, strict=True)]
-    return chances[0], chances[1]
+        probabilities = [_shares(where, share, giver, vocab_size) for share, giver in zip(shares, givers, strict=True)]
+    return probabilities[0], probabilities[1]
 
 
 def _shares(where: Tensor, weights: Tensor, givers: Tensor, vocab_size: int) -> Tensor:
@@ -125,7 +124,7 @@ def _shares(where: Tensor, weights: Tensor, givers: Tensor, vocab_size: int) -> 
 
 
 def _follow_all(
-    where: Array, lengths: tuple[Array, ...], givers: Tensor, chances: Tensor, fits: Tensor, vocab_size: int, *,
+    where: Array, lengths: tuple[Array, ...], givers: Tensor, probabilities: Tensor, fits: Tensor, vocab_size: int, *,
     is_back: bool,
 ) -> tuple[Tensor, Array]:  # fmt: skip
     """Counts again, by the order in which the givers' side is read; the ends of texts are left out.
@@ -136,7 +135,7 @@ def _follow_all(
     groups, jumps = _alike(lengths[is_back], lengths[not is_back]), first_jumps()
     found = np.zeros(len(where), np.float32)
     for _ in range(ROUNDS_ORDERED):
-        table = (chances * fits).numpy()
+        table = (probabilities * fits).numpy()
         made = np.zeros(len(jumps))
         for rows in groups:
             ours, theirs = lengths[is_back][rows[0]] - 1, lengths[not is_back][rows] - 1  # one, (B,)
@@ -150,8 +149,8 @@ def _follow_all(
             found[links[is_real]] = likely[is_real]
             made += counts
         jumps = counted_jumps(made)
-        chances = _shares(torch.from_numpy(where), torch.from_numpy(found), givers, vocab_size)
-    return chances * fits, jumps
+        probabilities = _shares(torch.from_numpy(where), torch.from_numpy(found), givers, vocab_size)
+    return probabilities * fits, jumps
 
 
 def _alike(ours: Array, theirs: Array) -> list[Array]:

@@ -1,4 +1,4 @@
-"""A lexicon as it is kept in a model's folder: which tokens become which, and in which order. Imports no torch."""
+"""A lexicon as saved in a model's folder: translation probabilities of tokens, and jumps. Imports no torch."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from regard.errors import FolderError
 
 FILE = "lexicon.safetensors"
 MOST_BYTES = 2**30  # a larger file is not one of ours
-RAREST = 1e-3  # what is less likely in both directions is not kept
-NEVER = 1e-6  # the chance of what was not kept
-UNKNOWN = 1e-3  # how likely two tokens belong together at least
+RAREST = 1e-3  # entries less likely in both directions are dropped
+NEVER = 1e-6  # the probability of a dropped entry
+UNKNOWN = 1e-3  # the least probability returned
 
 
 class LexicalTable:
-    """How likely tokens become each other, and how far a reader jumps from one to the next."""
+    """Translation probabilities of tokens in both directions, and the jump probabilities of the HMM."""
 
-    def __init__(self, sources: Array, targets: Array, chances: Array, back: Array, jumps: Sequence[Array]) -> None:
+    def __init__(
+        self, sources: Array, targets: Array, probabilities: Array, back: Array, jumps: Sequence[Array]
+    ) -> None:
         """Each (N,), of entries in ascending order of source and target; jumps in the source and in the target."""
-        self._sources, self._targets, self._tables = sources, targets, (chances, back)
+        self._sources, self._targets, self._tables = sources, targets, (probabilities, back)
         self._size = 1 + int(targets.max(initial=0))
         self._keys = sources.astype(np.int64) * self._size + targets
         self._jumps = tuple(jumps)
@@ -36,15 +38,18 @@ class LexicalTable:
         try:
             kept = load(content)
             jumps = kept["jumps"]
-            sources, targets, chances, back = (kept[name] for name in ("sources", "targets", "chances", "back"))
-            if jumps.shape != (2, 2 * WIDEST + 1) or len({len(one) for one in (sources, targets, chances, back)}) > 1:
+            sources, targets, probabilities, back = (kept[name] for name in ("sources", "targets", "chances", "back"))
+            if (
+                jumps.shape != (2, 2 * WIDEST + 1)
+                or len({len(one) for one in (sources, targets, probabilities, back)}) > 1
+            ):
                 raise ValueError(
-                    f"{jumps.shape} jumps, columns of {[len(sources), len(targets), len(chances), len(back)]}"
+                    f"{jumps.shape} jumps, columns of {[len(sources), len(targets), len(probabilities), len(back)]}"
                 )
-            kinds = [one.dtype.kind + str(one.ndim) for one in (sources, targets, chances, back)]
+            kinds = [one.dtype.kind + str(one.ndim) for one in (sources, targets, probabilities, back)]
             if kinds != ["i1", "i1", "f1", "f1"] or min(sources.min(initial=0), targets.min(initial=0)) < 0:
                 raise ValueError(f"columns of the kinds {kinds}, or ids below 0")
-            return cls(sources, targets, chances, back, list(jumps))
+            return cls(sources, targets, probabilities, back, list(jumps))
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as problem:
             raise FolderError(f"{FILE} is not a lexicon we can read: {problem}") from None
 
@@ -58,12 +63,12 @@ class LexicalTable:
 
     @cached_property
     def sources(self) -> frozenset[int]:
-        """Source tokens that something is known of."""
+        """Source tokens with an entry."""
         return frozenset(self._sources.tolist())
 
     def of(self, sources: Sequence[int], targets: Sequence[int]) -> Array:
-        """How likely each target comes from each source, (T, S): the mean of what both directions hold of it, each by
-        the order in which its side is read.
+        """The probability that each target token comes from each source token, (T, S): the mean of both directions' HMM
+        posteriors.
         """
         if not sources or not targets or not len(self._keys):
             return np.full((len(targets), len(sources)), UNKNOWN)

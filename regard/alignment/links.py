@@ -1,8 +1,8 @@
-"""From where each subword was read to which words belong together. Imports no torch; knows tokens and numbers.
+"""From attention between subwords to links between words. Imports no torch; knows tokens and numbers.
 
-A decoder looks for a word of the source when that word is to be said, and some heads again, often more clearly, when
-it has just been said. Which moment, layer and heads tell best is chosen in `heads.py`. A lexicon corrects what was
-looked at: attention tells where a word may come from, the lexicon whether it is likely to.
+A decoder attends to a source word when it generates its translation, and some heads again, often more sharply, one
+step later. Which step, layer and heads align best is selected in `heads.py`. Attention shows where a word may come
+from; a lexicon corrects it by how likely that is.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import lru_cache
 Links = list[tuple[int, int]]  # (word of the source, word of the target), both from 0
 Map = Sequence[Sequence[float]]
 
-FLOOR = 0.1  # added to every look: a decoder that knows its next word may not look for it at all
-UNLIKE = 1e-3  # how likely a word becomes a mark such as a comma, or a mark a word
-FAINT = 0.1  # a source word that no target word looked at most is linked to the one that looked so much at least
+FLOOR = 0.1  # added to every weight: a decoder sure of its next word may not attend to its source at all
+UNLIKE = 1e-3  # probability that a word becomes punctuation, or punctuation a word
+FAINT = 0.1  # an unlinked source word is linked to the target word that attends to it most, if at least this much
 NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 
@@ -37,41 +37,41 @@ def words_of(tokens: Sequence[str]) -> list[int | None]:
 
 
 def align_words(
-    looks: Map, source_tokens: Sequence[str], target_tokens: Sequence[str], chances: Map | None = None
+    attention: Map, source_tokens: Sequence[str], target_tokens: Sequence[str], probabilities: Map | None = None
 ) -> Links:
-    """Which words belong together: each target word with the source word it most likely comes from, and a source word
-    that is left with the target word that looked at it most, if that was not faint.
+    """Word links: each target word with the source word it most likely comes from, and each unlinked source word with
+    the target word that attends to it most, unless faintly.
 
-    looks (T, S + 1): where each token was read; the last column, the end of the source, is nothing to align with. Of
-    tokens without a row nothing is known. chances (T, S): how likely each comes from each, by a lexicon.
+    attention (T, S + 1): of each target token to each source token; the last column, the end of the source, is not
+    aligned, and neither are tokens without a row. probabilities (T, S): of a lexicon.
     """
     sources = words_of(source_tokens)
-    if chances is not None:
-        looks = combine(looks, chances, [has_letters(token) for token in source_tokens],
+    if probabilities is not None:
+        attention = combine(attention, probabilities, [has_letters(token) for token in source_tokens],
                         [has_letters(token) for token in target_tokens])  # fmt: skip
-    looked = _between_words(looks, sources, _voters(target_tokens))
+    by_word = _between_words(attention, sources, _voters(target_tokens))
     links = set()
-    for target, row in looked.items():
+    for target, row in by_word.items():
         best = max(range(len(row)), key=row.__getitem__)
         if row[best] > 0:
             links.add((best, target))
     linked = {source for source, _ in links}
     for source in {word for word in sources if word is not None} - linked:
-        reader = max(looked, key=lambda target: looked[target][source], default=None)
-        if reader is not None and looked[reader][source] >= FAINT:
+        reader = max(by_word, key=lambda target: by_word[target][source], default=None)
+        if reader is not None and by_word[reader][source] >= FAINT:
             links.add((source, reader))
     return sorted(links)
 
 
-def combine(looks: Map, chances: Map, sources: Sequence[bool], targets: Sequence[bool]) -> list[list[float]]:
-    """Where each target token most likely comes from, by both what was looked at and a lexicon: (T, S), rows sum to
-    anything. sources, targets: whether each token has letters."""
+def combine(attention: Map, probabilities: Map, sources: Sequence[bool], targets: Sequence[bool]) -> list[list[float]]:
+    """Attention times a lexicon's probabilities: (T, S), not normalized. sources, targets: whether each token has
+    letters."""
     return [
         [
-            (look + FLOOR) * chance * (1.0 if is_word == is_mine else UNLIKE)
-            for look, chance, is_word in zip(row, likely, sources, strict=False)
+            (weight + FLOOR) * probability * (1.0 if is_word == is_mine else UNLIKE)
+            for weight, probability, is_word in zip(row, likely, sources, strict=False)
         ]
-        for row, likely, is_mine in zip(looks, chances, targets, strict=False)
+        for row, likely, is_mine in zip(attention, probabilities, targets, strict=False)
     ]
 
 
@@ -82,7 +82,7 @@ def has_letters(token: str) -> bool:
 
 
 def _voters(tokens: Sequence[str]) -> list[int | None]:
-    """The word that each token speaks for: a comma at the end of a word does not."""
+    """The word that each token is counted for: a comma at the end of a word is not."""
     words = words_of(tokens)
     lettered = {word for word, token in zip(words, tokens, strict=True) if has_letters(token)}
     return [
@@ -90,12 +90,14 @@ def _voters(tokens: Sequence[str]) -> list[int | None]:
     ]
 
 
-def _between_words(looks: Map, sources: Sequence[int | None], targets: Sequence[int | None]) -> dict[int, list[float]]:
+def _between_words(
+    attention: Map, sources: Sequence[int | None], targets: Sequence[int | None]
+) -> dict[int, list[float]]:
     """Of each target word: how likely each source word is where it comes from, the mean of its tokens."""
     count = 1 + max((word for word in sources if word is not None), default=-1)
     totals: dict[int, list[float]] = {}
     sizes: dict[int, int] = {}
-    for target, row in zip(targets, looks, strict=False):
+    for target, row in zip(targets, attention, strict=False):
         if target is None or not count:
             continue
         found = [0.0] * count
@@ -156,8 +158,8 @@ def read_pharaoh(line: str) -> tuple[Links, Links]:
     return sure, every
 
 
-class Agreement:
-    """How far alignments agree with gold ones: sure links should be found, and nothing but possible ones."""
+class AlignmentScore:
+    """Alignment error rate against gold alignments with sure and possible links."""
 
     def __init__(self) -> None:
         self._found = self._sure = self._found_sure = self._found_possible = 0

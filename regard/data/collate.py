@@ -77,8 +77,8 @@ def collate_stories(
 ) -> StoryBatch:
     """The questions at these indexes with their stories.
 
-    time_noise: the share of empty sentences inserted at random places, so that the model does not overfit to ages. An
-    empty sentence is masked in attention, so only the ages of the others change.
+    time_noise: the share of gaps inserted between sentences at random, so that the model does not overfit to exact
+    ages. A gap has no words: it only makes earlier sentences older.
     """
     numbers = stories.tales.pad(indexes, 0)  # (B, M)
     if numbers.shape[1] == 0:

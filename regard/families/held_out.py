@@ -80,7 +80,7 @@ def real_loss(
     With agreement, hidden (2B, T, D) is of two passes one after the other, and what they say should agree.
     """
     from regard.model.loss import token_loss
-    from regard.model.r_drop import agreed_loss
+    from regard.model.r_drop import r_drop_loss
 
     is_real, pad_id = labels != model.pad_id, model.pad_id  # (B, T)
     truth, choices, bias = labels[is_real], model.table, model.output_bias  # (N,), (V, D), (V,)
@@ -90,7 +90,7 @@ def real_loss(
     if not agreement:
         return token_loss(model.turned(hidden[is_real]), truth, choices, bias=bias, smoothing=smoothing)
     first, second = (model.turned(half[is_real]) for half in hidden.chunk(2))  # (N, D) each
-    return agreed_loss(first, second, truth, choices, bias=bias, smoothing=smoothing, weight=agreement)
+    return r_drop_loss(first, second, truth, choices, bias=bias, smoothing=smoothing, weight=agreement)
 
 
 def without_row(table: Tensor, row: int) -> Tensor:

@@ -4,5 +4,5 @@ Shape letters, used everywhere:
 B batch · T query or target length · S key or source length · D width · H heads · K head width · V vocabulary
 M memory slots · L words per slot · W beam width
 
-Masks have one polarity: True = may look. Every query may look at one key at least.
+Masks have one polarity: True = may attend. Every query may attend to at least one key.
 """

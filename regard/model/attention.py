@@ -1,7 +1,7 @@
-"""Attention: look at a set with a query, take home a mixture of what is there.
+"""Attention: a weighted average of values, by how well a query matches their keys.
 
 From one query over a set (soft, hard) to many queries at once (scaled dot product) to many heads.
-Knows nothing of words, layers or training.
+Knows no words, layers or training.
 """
 
 import math
@@ -45,7 +45,7 @@ def hard_attention(
     """The one value whose key matches `query` best; and the choice as weights, one 1 among 0s.
 
     Shapes as in `soft_attention`. If differentiable, the result is the same but gradients flow as if it were soft
-    (straight-through): the choice itself has no slope to follow.
+    (straight-through): argmax itself has no gradient.
     """
     values = keys if values is None else values
     scores = _match(query, keys, may_attend)  # (..., N)
@@ -61,14 +61,14 @@ def linear_attention(
 ) -> tuple[Tensor, Tensor]:
     """The sum of `values`, each times how well `query` matches its key: attention before softmax.
 
-    Shapes as in `soft_attention`. It has no favourites yet, so a network in the making learns more evenly from it.
+    Shapes as in `soft_attention`. Without softmax, gradients reach all memories at the start of training.
     """
     values = keys if values is None else values
     weights = _match(query, keys, None)  # (..., N)
     if may_attend is not None:
         if may_attend.dtype != torch.bool:
             raise ConfigError(f"linear attention has no softmax to add a mask to; give a boolean mask, "
-                              f"True = may look, not {may_attend.dtype}")  # fmt: skip
+                              f"True = may attend, not {may_attend.dtype}")  # fmt: skip
         weights = weights * may_attend
     return _mix(weights, values), weights
 
@@ -77,8 +77,8 @@ def attend(query: Tensor, key: Tensor, value: Tensor, may_attend: Tensor | None,
     """Weighted average of `value`, by how well each query matches each key: softmax(QK'/sqrt(K))V in one kernel.
 
     query (B, H, T, K) · key (B, G, S, K), value (B, G, S, any), where G divides H · may_attend, broadcastable to
-    (B, H, T, S): True = may look, or numbers that are added to the scores. With is_causal, query t may look at keys up
-    to t, and only at those that may_attend allows as well. A query that may look at nothing finds 0.
+    (B, H, T, S): True = may attend, or floats added to the scores. With is_causal, query t may attend to keys up to t,
+    and only to those that may_attend allows as well. A query that may attend to nothing returns 0.
     """
     if may_attend is not None:
         _refuse_odd_mask(may_attend)
@@ -105,9 +105,9 @@ def attend_with_weights(
 
 
 class MultiHeadAttention(nn.Module):
-    """Several attentions side by side, each in its own small space.
+    """Multi-head attention, or grouped-query attention with `kv_heads`.
 
-    `read` turns what is looked at into keys and values, once; `forward` looks at them with queries.
+    `read` projects a memory to keys and values, once; `forward` attends to them with queries.
     """
 
     def __init__(
@@ -121,8 +121,8 @@ class MultiHeadAttention(nn.Module):
         kv_heads: int | None = None,
         has_bias: bool = True,
     ) -> None:
-        """key_width and value_width are per head; by default the heads share `width`. With kv_heads, so many heads of
-        keys and values are each looked at by several heads.
+        """key_width and value_width are per head; by default the heads share `width`. kv_heads: fewer
+        heads of keys and values, each shared by several heads of queries.
         """
         super().__init__()
         _refuse_odd_heads(width, heads, kv_heads, is_shared=key_width is None or value_width is None)
@@ -136,7 +136,7 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(heads * value_width, width, bias=has_bias)
 
     def read(self, memory: Tensor, rotary: Rotary | None = None, start: int = 0) -> tuple[Tensor, Tensor]:
-        """memory (B, S, D) -> key (B, G, S, K), value (B, G, S, K), of G key heads. `start` is the position of its
+        """memory (B, S, D) -> key (B, G, S, K), value (B, G, S, K), of G kv_heads. `start` is the position of its
         first row.
         """
         key, value = (self._split(part(memory), self.kv_heads) for part in (self.key, self.value))  # (B, G, S, K)
@@ -153,7 +153,7 @@ class MultiHeadAttention(nn.Module):
         rotary: Rotary | None = None,
         start: int = 0,
     ) -> Tensor:
-        """x (B, T, D) looks at key, value (B, G, S, K) -> (B, T, D)."""
+        """x (B, T, D) attends to key, value (B, G, S, K) -> (B, T, D)."""
         query = self._split(self.query(x), self.heads)  # (B, H, T, K)
         if rotary:
             query = rotary.rotate(query, start)
@@ -181,7 +181,7 @@ def _refuse_odd_heads(width: int, heads: int, kv_heads: int | None, *, is_shared
 
 def _refuse_odd_mask(may_attend: Tensor) -> None:
     if may_attend.dtype != torch.bool and not may_attend.is_floating_point():
-        raise ConfigError(f"a mask of {may_attend.dtype} may mean either; give booleans, True = may look, "
+        raise ConfigError(f"a mask of {may_attend.dtype} is ambiguous; give booleans, True = may attend, "
                           f"or floats that are added to the scores")  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def _and_causal(may_attend: Tensor, queries: int, keys: int) -> Tensor:
 
 
 def _mask(scores: Tensor, may_attend: Tensor | None) -> Tensor:
-    """Scores (..., S) with those that may not count at minus infinity, or with what a mask of floats adds."""
+    """Scores (..., S), minus infinity where a boolean mask is False, or plus a mask of floats."""
     if may_attend is None:
         return scores
     _refuse_odd_mask(may_attend)
@@ -202,7 +202,7 @@ def _mask(scores: Tensor, may_attend: Tensor | None) -> Tensor:
 
 
 def _softmax(scores: Tensor) -> Tensor:
-    """Over the last dimension; a row in which nothing may count is all 0, and so are its gradients."""
+    """Over the last dimension; a fully masked row is all 0, and so are its gradients."""
     is_blind = scores.isneginf().all(dim=-1, keepdim=True)  # (..., 1)
     return scores.masked_fill(is_blind, 0).softmax(dim=-1).masked_fill(is_blind, 0)
 

@@ -1,4 +1,4 @@
-"""The layers between attention and a whole network: feed-forward, dropout, and the one Block all are stacked from."""
+"""Feed-forward, dropout, residual connections, and the Block that all Transformers here are stacked from."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,16 +21,16 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
-    """Layer norm, or its modern form that only scales (root mean square)."""
+    """LayerNorm or RMSNorm."""
     kind = nn.LayerNorm if config.norm_kind == "layer" else nn.RMSNorm
     return kind(config.width, eps=config.epsilon)
 
 
 class Dropout(nn.Module):
-    """Silences a share of the values while training, and scales the rest up so that their sum stays.
+    """Dropout, faster on a CPU.
 
-    On a CPU one random byte decides about one value, so the share there is a multiple of 1/256: drawing floats costs
-    several times more, and so does comparing bytes, where arithmetic on floats does as well.
+    There one random byte decides about one value, so the share is a multiple of 1/256: drawing floats costs several
+    times more, and so does comparing bytes instead of arithmetic on floats.
     """
 
     def __init__(self, share: float) -> None:
@@ -51,7 +51,7 @@ class Dropout(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """The same small network at every place: wide in the middle, and with a gate there if it is the modern kind."""
+    """Position-wise feed-forward network, gated (as in SwiGLU) with `is_gated`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Where the way around a sub-layer meets its result: normed after the sum (post, the paper), or before (pre)."""
+    """Residual connection around a sub-layer, with its norm after the sum (post, the paper) or before it (pre)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -77,11 +77,11 @@ class Residual(nn.Module):
         self.is_pre = config.norm == "pre"
 
     def before(self, x: Tensor) -> Tensor:
-        """What the sub-layer is given."""
+        """The input of the sub-layer."""
         return self.norm(x) if self.is_pre else x
 
     def after(self, x: Tensor, result: Tensor) -> Tensor:
-        """x and what the sub-layer made of it, together."""
+        """The sum of x and the sub-layer's output."""
         total = x + self.dropout(result)
         return total if self.is_pre else self.norm(total)
 
@@ -92,7 +92,7 @@ def pick(x: Tensor, places: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
-    """Self-attention, cross-attention if there is a memory to read, feed-forward; each with its residual."""
+    """Self-attention, cross-attention if there is a memory, feed-forward; each with its residual connection."""
 
     def __init__(self, config: ModelConfig, *, reads_memory: bool = False) -> None:
         super().__init__()
@@ -122,12 +122,12 @@ class Block(nn.Module):
     ) -> Tensor:
         """x (B, T, D) at places start, start + 1, … -> (B, T, D). memory (B, S, D), or already in the cache.
 
-        wanted (B, N): only these places look and think, and all are looked at -> (B, N, D).
+        wanted (B, N): only these places are queries; all places are keys -> (B, N, D).
         """
         given = self.self_residual.before(x)
         key, value = self.self_attention.read(given, rotary, start)  # (B, G, T, K)
         if wanted is not None:
-            assert rotary is None and cache is None, "places are told by what was added to x"
+            assert rotary is None and cache is None, "wanted places need absolute positions"
             x, given = pick(x, wanted), pick(given, wanted)  # (B, N, D)
         if cache is not None:
             key, value = cache.extend(key, value, start)  # (B, G, start + T, K)
@@ -140,8 +140,8 @@ class Block(nn.Module):
             else:
                 assert memory is not None, "a block that reads a memory needs one"
                 key, value = self.cross_attention.read(memory)  # (B, G, S, K)
-            looking = self.cross_residual.before(x).reshape(len(key), -1, x.shape[-1])  # (M, B / M * T, D)
-            seen = self.cross_attention(looking, key, value, memory_may_attend)  # rows of one source look together
+            queries = self.cross_residual.before(x).reshape(len(key), -1, x.shape[-1])  # (M, B / M * T, D)
+            seen = self.cross_attention(queries, key, value, memory_may_attend)  # rows of one source share a product
             x = self.cross_residual.after(x, seen.view_as(x))  # (B, T, D)
 
         return self.feed_residual.after(x, self.feed_forward(self.feed_residual.before(x)))

@@ -1,4 +1,4 @@
-"""What a decoder has already worked out, so that a step costs one token and not the whole text.
+"""The key-value cache of a decoder: a step costs one token, not the whole text.
 
 Owned by the caller, advanced by the model once per forward. Rows can be dropped, repeated and reordered.
 """
@@ -15,7 +15,7 @@ from regard.errors import ConfigError
 class LayerCache:
     """Keys and values of one layer: of the tokens so far, and of the memory it reads."""
 
-    key: Tensor  # (B, G, room, K) of G key heads, used up to the cache's length
+    key: Tensor  # (B, G, room, K) of G kv_heads, used up to the cache's length
     value: Tensor  # (B, G, room, any)
     memory_key: Tensor | None = None  # (M, G, S, K): rows that come from one source, B / M of them, share theirs
     memory_value: Tensor | None = None  # (M, G, S, any)
@@ -32,17 +32,17 @@ class LayerCache:
 class KeyValueCache:
     """All layers of a decoder."""
 
-    keys: Tensor  # (L, B, G, room, K): of all layers, so that rows are chosen at one go
+    keys: Tensor  # (L, B, G, room, K): of all layers, so that rows are reordered at once
     values: Tensor  # (L, B, G, room, any)
     layers: list[LayerCache]
     may_attend: Tensor | None  # (M, 1, 1, S): which places of the memory are real; None: all of them
     length: int = 0  # tokens so far, the same for every row
 
     def check_room(self, rows: int, tokens: int) -> None:
-        """Refuses what does not fit: so many more tokens in so many rows."""
+        """Refuses more rows or tokens than fit."""
         here, room = self.keys.shape[1], self.keys.shape[3]
         if rows != here:
-            raise ConfigError(f"the cache is of {here} rows and {rows} are to go on; choose its rows with `keep`, "
+            raise ConfigError(f"the cache is of {here} rows and {rows} are given; choose its rows with `keep`, "
                               f"or open it for {rows}")  # fmt: skip
         if self.length + tokens > room:
             raise ConfigError(f"the cache has room for {room} tokens, {self.length} are in it and {tokens} more do not "
@@ -84,7 +84,7 @@ class KeyValueCache:
         return chosen
 
     def _keep_memory(self, owners: Tensor, sources: int) -> None:
-        """owners (new B,): the source each row comes from. Neighbours go on sharing theirs if all have as many."""
+        """owners (new B,): the source of each row. Adjacent rows share their source's memory if all have as many."""
         kept, counts = torch.unique_consecutive(owners, return_counts=True)  # (new M,) each
         if int(counts.min()) != int(counts.max()):
             kept = owners

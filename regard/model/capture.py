@@ -1,4 +1,4 @@
-"""Records what a network computes inside, for as long as somebody looks; nothing is slower before or after.
+"""Records attention weights and hidden states inside a context; outside it nothing is slower.
 
 A recording belongs to the thread (or asyncio task) that opened it: what others run at the same time, with the same
 network, is neither recorded nor changed. Recordings may be nested; each gets everything.
@@ -27,7 +27,7 @@ _recorded: ContextVar[tuple[nn.Module, ...]] = ContextVar("recorded", default=()
 
 @contextmanager
 def record_attention(model: Any) -> Iterator[Recorded]:
-    """While inside, every attention of the model adds its weights to what is yielded, under its name.
+    """Inside this context, every attention of the model appends its weights to the yielded dict, under its name.
 
     model: a network (an nn.Module with our attention in it), or what `regard.load(folder, engine="torch")` gives. Names
     count layers from 0; heads are a dimension of the weights.
@@ -38,9 +38,9 @@ def record_attention(model: Any) -> Iterator[Recorded]:
 
 @contextmanager
 def record_hidden(model: Any) -> Iterator[Recorded]:
-    """While inside, every stack of the model adds its hidden states to what is yielded, under its name: a list for each
-    forward joined one after another: what goes into the first block, and what comes out of each; (B, T, D). The last is
-    after the last norm, if there is one. model: as of `record_attention`.
+    """Inside this context, every stack of the model appends its hidden states (B, T, D) to the yielded dict, under its
+    name: per forward, the input of the first block and the output of each; the last is after the final norm, if there
+    is one. model: as of `record_attention`.
     """
     with _recording(HIDDEN, model, (Stack,), "hidden states") as seen:
         yield seen

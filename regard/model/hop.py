@@ -1,4 +1,4 @@
-"""A place where a look at a story can be recorded."""
+"""A module whose attention over a story can be recorded."""
 
 from torch import Tensor, nn
 
@@ -6,7 +6,7 @@ from regard.model.taps import WEIGHTS
 
 
 class Hop(nn.Module):
-    """One look of the question at the story; its weights can be recorded."""
+    """One hop: the question attends to the story; its weights can be recorded."""
 
     def forward(self, weights: Tensor) -> None:
         """weights (B, H, M): of each head (or of each of several networks) over the sentences."""

@@ -17,20 +17,23 @@ def token_loss(
     """Cross-entropy summed over all rows, and how many there were; the caller divides once.
 
     rows (N, D) · labels (N,) · table (V, D), whose rows are scored against them, plus bias (V,) if there is one.
-    With smoothing, that share of the truth is spread evenly over all choices.
+    With smoothing, that share of the target distribution is uniform over the vocabulary.
     """
-    with torch.autocast(rows.device.type, enabled=False):  # sums over a vocabulary want all their digits
+    with torch.autocast(rows.device.type, enabled=False):  # sums over a vocabulary need float32
         total: Tensor = _SummedLoss.apply(rows.to(table.dtype), labels, table, bias, smoothing)  # type: ignore[no-untyped-call]
     return total, len(labels)
 
 
 class _SummedLoss(torch.autograd.Function):
-    """The gradient is worked out chunk by chunk beside the loss itself, while the chunk's logits are there."""
+    """Computes the gradient chunk by chunk together with the loss, while the chunk's logits exist."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, labels: Tensor, table: Tensor, bias: Tensor | None, smoothing: float) -> Tensor:
         needs_gradient = any(ctx.needs_input_grad)
-        evenly, told = smoothing / len(table), 1 - smoothing  # the truth that every choice has, and the label beside
+        evenly, certain = (
+            smoothing / len(table),
+            1 - smoothing,
+        )  # target probability of every token, and the label's extra
         table_sum = table.sum(0)  # (D,)
         total = rows.new_zeros(())
         to_rows = torch.empty_like(rows) if needs_gradient else rows
@@ -42,7 +45,7 @@ class _SummedLoss(torch.autograd.Function):
             logits = F.linear(
                 chunk * TO_TWO, table, None if bias is None else bias * TO_TWO
             )  # (n, V), the largest tensor
-            total -= told * logits.gather(1, truth[:, None]).sum() / TO_TWO
+            total -= certain * logits.gather(1, truth[:, None]).sum() / TO_TWO
             if smoothing:
                 total -= evenly * ((chunk @ table_sum).sum() + (0 if bias is None else len(chunk) * bias.sum()))
             top = logits.amax(dim=1, keepdim=True)  # (n, 1)
@@ -50,16 +53,16 @@ class _SummedLoss(torch.autograd.Function):
             mass = odds.sum(dim=1, keepdim=True)  # (n, 1)
             total += (top + mass.log2()).sum() / TO_TWO
             if needs_gradient:
-                # Probabilities minus truth; but what is the same for a whole row, or is about one choice of it, is
-                # put where it is small, instead of into every number.
-                to_rows[start : start + ROWS] = (odds @ table) / mass - evenly * table_sum - told * table[truth]
+                # Probabilities minus targets; but terms that are constant over a row, or concern one token of it, are
+                # added where tensors are small, not to every logit.
+                to_rows[start : start + ROWS] = (odds @ table) / mass - evenly * table_sum - certain * table[truth]
                 to_table.addmm_(odds.T, chunk / mass, beta=int(start > 0))  # the first is not added to anything
                 if to_bias is not None:
                     to_bias += (odds.T @ (1 / mass)).squeeze(1)
         if needs_gradient:
-            to_table.sub_(evenly * rows.sum(0)).index_add_(0, labels, rows, alpha=-told)
+            to_table.sub_(evenly * rows.sum(0)).index_add_(0, labels, rows, alpha=-certain)
             if to_bias is not None:
-                to_bias.sub_(evenly * len(rows)).index_add_(0, labels, rows.new_full(labels.shape, -told))
+                to_bias.sub_(evenly * len(rows)).index_add_(0, labels, rows.new_full(labels.shape, -certain))
         ctx.save_for_backward(to_rows, to_table, to_bias)
         return total
 

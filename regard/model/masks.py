@@ -1,4 +1,4 @@
-"""Who may look at whom. True = may look; every query may look at one key at least.
+"""Attention masks. True = may attend; every query may attend to at least one key.
 
 Each mask broadcasts to (B, H, T, S): rows are queries, columns are keys. Drawn with # for True.
 """
@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 def padding_mask(is_pad: Tensor) -> Tensor:
-    """Nobody looks at padding. is_pad (B, S) -> (B, 1, 1, S)
+    """No query attends to padding. is_pad (B, S) -> (B, 1, 1, S)
 
     Two rows, of three tokens and of one:   ###   #..
-    A row of nothing but padding may look at its first place, so that softmax has something to add up.
+    A row of nothing but padding may attend to its first place, so that softmax is defined.
     """
     may_attend = ~is_pad
     may_attend[:, 0] |= is_pad.all(dim=1)
@@ -21,7 +21,7 @@ def padding_mask(is_pad: Tensor) -> Tensor:
 
 
 def causal_mask(queries: int, keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
-    """Nobody looks at what comes later. -> (1, 1, T, S)
+    """No query attends to later places. -> (1, 1, T, S)
 
     #...      With more keys than queries, the queries are the last places:   ###.
     ##..                                                                      ####
@@ -34,7 +34,7 @@ def causal_mask(queries: int, keys: int | None = None, *, device: torch.device |
 
 
 def graph_mask(edges: Iterable[tuple[int, int]], nodes: int, *, both_ways: bool = True) -> Tensor:
-    """A node looks at itself and along its edges. -> (1, 1, nodes, nodes)
+    """A node attends to itself and along its edges. -> (1, 1, nodes, nodes)
 
     0 - 1 - 2     ##.
                   ###

@@ -16,10 +16,10 @@ SPREAD = 0.2  # standard deviation of fresh weights
 
 
 class MemoryNetwork(nn.Module):
-    """Sentences are bags of words that know the words' places and the sentence's age; a hop reads what fits its state.
+    """Sentences are bags of words with position and age encodings; each hop attends to them with its state.
 
-    A sentence's vector is linear in its words, so it is never made: the state is turned into a query over words and
-    ages instead, and the mixture of bags that attention brings home is turned back.
+    A sentence's vector is linear in its words, so it is never computed: the state is projected to a query over words
+    and ages instead, and the weighted average of bags is projected back.
     """
 
     slope: Tensor
@@ -32,15 +32,15 @@ class MemoryNetwork(nn.Module):
         shape = config.restarts, config.vocab_size, config.width
         ages = config.restarts, config.max_positions, config.width
         turns = config.restarts, config.width, config.width
-        # adjacent: what a hop brings home is what the next one looks for; the first table also reads the question, and
-        # the last one says the answer. layer-wise: all hops share two tables, and the state is turned between them.
+        # adjacent: a hop's output table is the next one's input table; the first also embeds the question, and the last
+        # predicts the answer. layer-wise: all hops share two tables, with a linear map of the state between them.
         tables = config.hops + 1 if is_adjacent else 4
         self.words = nn.ParameterList(torch.randn(shape) * SPREAD for _ in range(tables))  # (R, V, D) each
         times = config.hops + 1 if is_adjacent else 2
         self.times = nn.ParameterList(torch.randn(ages) * SPREAD for _ in range(times))  # (R, ages, D) each
         self.between = None if is_adjacent else nn.Parameter(torch.randn(turns) * SPREAD)
         self.hops = nn.ModuleList(Hop() for _ in range(config.hops))
-        self.register_buffer("chosen", torch.zeros(1, dtype=torch.int64))  # which network is the one to keep
+        self.register_buffer("chosen", torch.zeros(1, dtype=torch.int64))  # the network to keep
         slope = torch.arange(1, config.width + 1, device="cpu") / config.width  # (D,); not learned, so never left out
         self.register_buffer("slope", slope, persistent=False)
         with torch.no_grad():
@@ -52,11 +52,11 @@ class MemoryNetwork(nn.Module):
         story, may_attend = self._features(sentences, ages)  # (B, M + 1, F), (B, 1, M + 1)
         first = self.words[0 if self.between is None else 2]
         state = self._bags(questions) @ self._with_places(first)  # (B, 2V) @ (R, 2V, D) -> (R, B, D)
-        look = linear_attention if is_linear else soft_attention
+        attention = linear_attention if is_linear else soft_attention
         for number, hop in enumerate(self.hops):
             inward, outward = (number, number + 1) if self.between is None else (0, 1)
             query = state @ self._table(inward).transpose(1, 2)  # (R, B, F)
-            found, weights = look(query.transpose(0, 1), story, may_attend=may_attend)  # (B, R, F), (B, R, M + 1)
+            found, weights = attention(query.transpose(0, 1), story, may_attend=may_attend)  # (B, R, F), (B, R, M + 1)
             hop(weights[..., :-1])
             if self.between is not None:
                 state = state @ self.between  # (R, B, D)
@@ -64,9 +64,9 @@ class MemoryNetwork(nn.Module):
         return state @ self.words[-1].transpose(1, 2)  # (R, B, V)
 
     def _features(self, sentences: Tensor, ages: Tensor) -> tuple[Tensor, Tensor]:
-        """sentences (B, M, L) · ages (B, M) -> bags of words with their age (B, M + 1, F), and which may be looked at.
+        """sentences (B, M, L) · ages (B, M) -> bags of words with their age (B, M + 1, F), and a mask.
 
-        The last memory is empty: whoever finds nothing looks there, and brings nothing home.
+        The last memory is empty: a query that matches nothing attends to it and retrieves 0.
         """
         oldest = self.config.max_positions
         bags = self._bags(sentences)  # (B, M, 2V)

@@ -1,4 +1,4 @@
-"""Where a token stands: attention looks at a set, so order has to be told."""
+"""Position encodings: attention is over a set, so order must be added."""
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ FIRST, MOST_FIRST = 8192, 2**22  # places and numbers a table has at first, at m
 
 
 class Sinusoidal(nn.Module):
-    """Adds the paper's waves; a longer text than ever seen just gets more of them."""
+    """Adds the paper's sinusoids; the table grows with the texts."""
 
     table: Tensor
 
@@ -30,7 +30,7 @@ class Sinusoidal(nn.Module):
         self.register_buffer("table", sinusoids(torch.arange(places, device="cpu"), width), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """x (B, T, D), whose first token stands at place `start` -> (B, T, D)."""
+        """x (B, T, D), whose first token is at position `start` -> (B, T, D)."""
         end, table = start + x.shape[1], self.table  # another thread may make another table meanwhile
         if end > len(table):
             self.table = table = sinusoids(torch.arange(2 * end), x.shape[-1]).to(x.device)
@@ -38,14 +38,14 @@ class Sinusoidal(nn.Module):
 
 
 class Learned(nn.Module):
-    """Adds a vector of its own for each place, up to a fixed number of places."""
+    """Adds a learned vector for each position, up to a fixed number."""
 
     def __init__(self, width: int, places: int) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.randn(places, width) * 0.02)  # (places, D)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """x (B, T, D), whose first token stands at place `start` -> (B, T, D)."""
+        """x (B, T, D), whose first token is at position `start` -> (B, T, D)."""
         end = start + x.shape[1]
         if end > len(self.table):
             raise ConfigError(f"position {end} was asked for, but only {len(self.table)} were learned; give fewer")
@@ -53,7 +53,7 @@ class Learned(nn.Module):
 
 
 class Rotary(nn.Module):
-    """Turns queries and keys by an angle that grows with their place: only distance matters to their product."""
+    """Rotates queries and keys by an angle that grows with their position: their product depends on distance only."""
 
     cosines: Tensor
     sines: Tensor
@@ -67,7 +67,7 @@ class Rotary(nn.Module):
         self._grow(min(places, FIRST, MOST_FIRST // head_width))
 
     def rotate(self, x: Tensor, start: int = 0) -> Tensor:
-        """x (B, H, T, K), whose first token stands at place `start` -> (B, H, T, K)."""
+        """x (B, H, T, K), whose first token is at position `start` -> (B, H, T, K)."""
         end = start + x.shape[2]
         cosines, sines = self.cosines, self.sines  # another thread may make others meanwhile
         if end > min(len(cosines), len(sines)):
@@ -77,7 +77,7 @@ class Rotary(nn.Module):
         return torch.cat([first * cosines - second * sines, second * cosines + first * sines], dim=-1)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Embeddings stay as they are: this kind of position is told inside attention."""
+        """Returns the embeddings unchanged: rotary positions are applied inside attention."""
         return x
 
     def _grow(self, places: int) -> tuple[Tensor, Tensor]:

@@ -13,7 +13,7 @@ from regard.model.masks import causal_mask
 from regard.model.positions import Learned, Rotary, Sinusoidal
 from regard.model.taps import EMBEDDED, HIDDEN
 
-NEVER = -1e9  # a logit so low that softmax gives it exactly nothing; finite, so that sums stay finite
+NEVER = -1e9  # a logit so low that its probability is exactly 0; finite, so that sums stay finite
 
 
 class Embedding(nn.Module):
@@ -70,7 +70,7 @@ class Stack(nn.Module):
         if cache is not None:
             cache.check_room(*x.shape[:2])
         rotary = self.positions if isinstance(self.positions, Rotary) else None
-        early = None if rotary is not None else wanted  # who turns by place has to know the place of each
+        early = None if rotary is not None else wanted  # rotary positions need the position of each query
         x = self.dropout(self.input_norm(self.positions(x, start)))
         for number, block in enumerate(self.blocks):
             x = HIDDEN(self, x)
@@ -94,7 +94,7 @@ class Stack(nn.Module):
     def open_cache(
         self, rows: int, room: int, memory: Tensor | None = None, may_attend: Tensor | None = None
     ) -> KeyValueCache:
-        """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""
+        """An empty cache for `room` tokens a row, with the memory's keys and values computed once."""
         heads, key_width = self.config.kv_heads or self.config.heads, self.config.width // self.config.heads
         make = next(self.parameters()).new_empty
         keys = make(len(self.blocks), rows, heads, room, key_width)
@@ -109,7 +109,7 @@ class Stack(nn.Module):
                 assert memory is not None, "a stack that reads a memory needs one"
                 layers.append(LayerCache(key, value, *block.cross_attention.read(memory)))
         if may_attend is not None and bool(may_attend.all()):
-            may_attend = None  # a mask that hides nothing would be turned into numbers again at every step
+            may_attend = None  # a mask of all True would be converted again at every step
         return KeyValueCache(keys, values, layers, may_attend)
 
     def advance(self, x: Tensor, cache: KeyValueCache) -> Tensor:
@@ -121,9 +121,9 @@ class Stack(nn.Module):
 
 @torch.no_grad()
 def start_weights(network: nn.Module, config: ModelConfig, table_std: float) -> None:
-    """Xavier's, but what a sub-layer adds is small at first, so that signals pass through all layers.
+    """Xavier initialization, with a smaller output of each sub-layer, so that signals pass through all layers.
 
-    A post-norm network learns little for hundreds of steps without that. Tables of tokens start with `table_std`.
+    Without it, a post-norm network learns little for hundreds of steps. Embeddings start with `table_std`.
     """
     for module in network.modules():
         if isinstance(module, nn.Linear):

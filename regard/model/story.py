@@ -1,7 +1,7 @@
-"""The story Transformer: a vector per sentence, sentences look at each other, the question reads them in hops.
+"""The story Transformer: a vector per sentence, attention between sentences, and a question that reads them in hops.
 
-Two kinds of heads. One mixes all that fits, as usual. The other takes the newest that fits, because what was told
-last is what still holds. Both may find nothing.
+Two kinds of heads: the usual softmax over all matches, and one that takes the newest match, because the latest
+statement is the one that holds. Both may attend to nothing.
 """
 
 import math
@@ -15,15 +15,15 @@ from regard.model.blocks import Dropout, FeedForward, Residual, make_norm
 from regard.model.hop import Hop
 from regard.model.positions import sinusoids
 
-WORDS = 32  # places of a sentence that are told apart; later ones count as the last
-FAR = 1e4  # taken from the score of what may not be looked at
+WORDS = 32  # positions in a sentence; later words share the last
+FAR = 1e4  # subtracted from masked scores
 
 
 class StoryTransformer(nn.Module):
     """Reads a story of sentences, then a question about it; the answer is one entry of the vocabulary.
 
-    The hops that search share their weights. The last one answers, and the answer is only what it adds: a search that
-    could answer by itself would guess at once, and never learn to look twice.
+    The searching hops share their weights. The last one answers, and the answer is only what it adds: otherwise earlier
+    hops would answer directly, and never learn to chain facts.
     """
 
     def __init__(self, config: ModelConfig, pad_id: int) -> None:
@@ -31,7 +31,7 @@ class StoryTransformer(nn.Module):
         self.config, self.pad_id = config, pad_id
         width = config.width
         self.embedding = nn.Embedding(config.vocab_size, width, padding_idx=pad_id)
-        self.places = nn.Parameter(1 + 0.3 * torch.randn(WORDS, width))  # (words, D) what a word says at each place
+        self.places = nn.Parameter(1 + 0.3 * torch.randn(WORDS, width))  # (words, D) scale of a word at each position
         self.question_places = nn.Parameter(1 + 0.3 * torch.randn(WORDS, width))  # (words, D)
         self.norm, self.question_norm = make_norm(config), make_norm(config)
         self.age = nn.Linear(width, width, bias=False)
@@ -50,9 +50,9 @@ class StoryTransformer(nn.Module):
     def forward(self, sentences: Tensor, ages: Tensor, questions: Tensor, is_linear: bool = False) -> Tensor:
         """sentences (B, M, L), oldest first · ages (B, M), newest smallest · questions (B, Q) -> logits (1, B, V)."""
         assert not is_linear, "only a memory network starts without softmax"
-        is_told = (sentences != self.pad_id).any(dim=-1)  # (B, M)
-        memory = self._read(sentences, ages, is_told)  # (B, M, D)
-        may_attend = is_told[:, None, None]  # (B, 1, 1, M)
+        is_real = (sentences != self.pad_id).any(dim=-1)  # (B, M)
+        memory = self._read(sentences, ages, is_real)  # (B, M, D)
+        may_attend = is_real[:, None, None]  # (B, 1, 1, M)
         state = self.question_norm(self._encode(questions, self.question_places))[:, None]  # (B, 1, D)
         seen = {block: block.attention.read(memory) for block in (self.search, self.reply)}  # (B, H, M, K) each
         asked = state
@@ -61,29 +61,29 @@ class StoryTransformer(nn.Module):
             asked = state + self.steps[number]  # (B, 1, D)
             state, weights = block(asked, may_attend, may_attend, seen[block])  # (B, 1, D), (B, H, 1, M)
             hop(weights.squeeze(2))
-        said = self.answer_norm((state - asked).squeeze(1)) / math.sqrt(self.config.width)  # (B, D)
-        return F.linear(said, self.embedding.weight, self.answer_bias)[None]  # (1, B, V)
+        answer = self.answer_norm((state - asked).squeeze(1)) / math.sqrt(self.config.width)  # (B, D)
+        return F.linear(answer, self.embedding.weight, self.answer_bias)[None]  # (1, B, V)
 
-    def _read(self, sentences: Tensor, ages: Tensor, is_told: Tensor) -> Tensor:
-        """sentences (B, M, L) · ages (B, M) · is_told (B, M) -> memory (B, M, D)."""
+    def _read(self, sentences: Tensor, ages: Tensor, is_real: Tensor) -> Tensor:
+        """sentences (B, M, L) · ages (B, M) · is_real (B, M) -> memory (B, M, D)."""
         waves = sinusoids(torch.arange(int(ages.max()) + 1, device=ages.device), self.config.width)  # (ages, D)
         x = self.norm(self._encode(sentences, self.places)) + F.embedding(ages, self.age(waves))  # (B, M, D)
         x = self.dropout(x)
         is_earlier = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril(-1)  # (M, M)
-        may_attend = is_told[:, None, None]  # (B, 1, 1, M)
+        may_attend = is_real[:, None, None]  # (B, 1, 1, M)
         earlier, others = is_earlier & may_attend, (is_earlier | is_earlier.T) & may_attend  # (B, 1, M, M), not itself
         for block in self.blocks:
             x, _ = block(x, earlier, others)
         return self.memory_norm(x)
 
     def _encode(self, words: Tensor, places: Tensor) -> Tensor:
-        """The sum of the words, each seen through its place: (..., L) -> (..., D)."""
+        """The sum of the words, each scaled by its position: (..., L) -> (..., D)."""
         order = torch.arange(words.shape[-1], device=words.device).clamp(max=WORDS - 1)  # (L,)
         return (self.embedding(words) * places[order]).sum(dim=-2)
 
 
 class StoryBlock(nn.Module):
-    """One look and one thought, each with its residual: of sentences at sentences, or of the question at sentences."""
+    """Attention and feed-forward, each with its residual: sentences to sentences, or the question to sentences."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -91,14 +91,14 @@ class StoryBlock(nn.Module):
         self.attention_residual = Residual(config)
         self.feed_forward = FeedForward(config)
         self.feed_residual = Residual(config)
-        nn.init.zeros_(self.feed_forward.down.weight)  # no thought of its own before it has learned one
+        nn.init.zeros_(self.feed_forward.down.weight)  # the identity at first
 
     def forward(
         self, x: Tensor, newest: Tensor, others: Tensor, seen: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """x (B, T, D) looks at `seen`, key and value, or else at itself -> (B, T, D), weights (B, H, T, S).
+        """x (B, T, D) attends to `seen`, key and value, or else to itself -> (B, T, D), weights (B, H, T, S).
 
-        newest, others (B, 1, T, S): what each kind of head may look at.
+        newest, others (B, 1, T, S): what each kind of head may attend to.
         """
         given = self.attention_residual.before(x)
         key, value = seen or self.attention.read(given)  # (B, H, S, K)
@@ -111,18 +111,18 @@ class StoryAttention(nn.Module):
     """Attention over sentences in order: half of the heads take the newest match, the others a mixture."""
 
     def __init__(self, width: int, heads: int) -> None:
-        """Every head sees the whole width, so that at the start alike finds alike."""
+        """Every head has the whole width, and queries start equal to keys, so that equal words match from the start."""
         super().__init__()
         self.heads, self.recent = heads, heads // 2
         self.query, self.key = nn.Linear(width, heads * width), nn.Linear(width, heads * width)
         self.value, self.output = nn.Linear(width, width), nn.Linear(width, width)
-        self.patience = nn.Parameter(torch.full((self.recent, 1, 1), -8.0))  # the lower, the further back one looks
+        self.patience = nn.Parameter(torch.full((self.recent, 1, 1), -8.0))  # the lower, the further back it reaches
         with torch.no_grad():
             for head in self.query.weight.chunk(heads):
                 nn.init.orthogonal_(head, gain=1.4)
             self.key.weight.copy_(self.query.weight)
             nn.init.orthogonal_(self.value.weight)
-            self.output.weight.copy_(self.value.weight.T)  # what is found comes home as it is
+            self.output.weight.copy_(self.value.weight.T)  # value and output start as inverses
             for linear in (self.query, self.key, self.value, self.output):
                 nn.init.zeros_(linear.bias)
 
@@ -131,7 +131,7 @@ class StoryAttention(nn.Module):
         return self._split(self.key(memory)), self._split(self.value(memory))
 
     def forward(self, x: Tensor, key: Tensor, value: Tensor, newest: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
-        """x (B, T, D) looks at key and value -> (B, T, D), weights (B, H, T, S), whose sums are at most 1."""
+        """x (B, T, D) attends to key and value -> (B, T, D), weights (B, H, T, S), whose sums are at most 1."""
         query = self._split(self.query(x)) / math.sqrt(x.shape[-1])  # (B, H, T, D)
         scores = query @ key.transpose(-1, -2)  # (B, H, T, S)
         first = scores[:, : self.recent] + self.patience - FAR * ~newest  # (B, H / 2, T, S)
@@ -144,9 +144,9 @@ class StoryAttention(nn.Module):
 
 
 def newest_match(scores: Tensor) -> Tensor:
-    """Walks from the newest sentence to the oldest and stops at each with the chance sigmoid(score).
+    """Walks from the newest sentence to the oldest and stops at each with probability sigmoid(score).
 
-    scores (..., S), newest last -> weights (..., S), whose sum is at most 1: the rest found nothing.
+    scores (..., S), newest last -> weights (..., S), whose sum is at most 1: the rest attends to nothing.
     """
     weights: Tensor = _NewestMatch.apply(scores)  # type: ignore[no-untyped-call]
     return weights
@@ -158,20 +158,20 @@ def mixture(scores: Tensor) -> Tensor:
 
 
 class _NewestMatch(torch.autograd.Function):
-    """By hand, because a chain of products over many sentences has gradients that are costly and unsteady."""
+    """With its own backward: autograd through a product over many sentences is slow and unstable."""
 
     @staticmethod
     def forward(ctx: torch.autograd.function.FunctionCtx, scores: Tensor) -> Tensor:
         stops = scores.sigmoid()  # (..., S)
-        goes_on = F.softplus(scores)  # (..., S) minus the log of 1 - stops
-        came_here = (goes_on.cumsum(dim=-1) - goes_on.sum(dim=-1, keepdim=True)).exp()  # (..., S) passed all newer ones
+        passes = F.softplus(scores)  # (..., S) minus the log of 1 - stops
+        came_here = (passes.cumsum(dim=-1) - passes.sum(dim=-1, keepdim=True)).exp()  # (..., S) passed all newer ones
         weights = came_here * stops  # (..., S)
         ctx.save_for_backward(stops, weights)
         return weights
 
     @staticmethod
     def backward(ctx: torch.autograd.function.FunctionCtx, *slopes: Tensor) -> Tensor:
-        """Stopping here takes from all that is older."""
+        """Stopping here takes weight from all older sentences."""
         stops, weights = ctx.saved_tensors  # type: ignore[attr-defined]
         gain = slopes[0] * weights  # (..., S)
         return gain - stops * gain.cumsum(dim=-1)

@@ -1,6 +1,6 @@
-"""Three ways to stack a Block: the encoder-decoder of the paper, the causal and the masked language model.
+"""Networks of Blocks: the encoder-decoder of the paper, the causal and the masked language model.
 
-Knows ids and hidden states; what the ids mean and how weights get better is somebody else's.
+Knows ids and hidden states, not text or training.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SMALL = 0.02  # standard deviation of a fresh table of tokens that is not scaled
 
 
 class EncoderDecoder(nn.Module):
-    """Reads a text, then writes another while looking at the first."""
+    """The encoder-decoder Transformer of the paper."""
 
     DECODER = "decoder."  # where the blocks of its decoder are
     may_say_padding = False
@@ -49,7 +49,7 @@ class EncoderDecoder(nn.Module):
 
     @property
     def table(self) -> Tensor:
-        """What hidden states are compared with, (V, D)."""
+        """The output embeddings, (V, D)."""
         return self.embedding.table.weight if self.output is None else self.output.weight
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
@@ -60,7 +60,7 @@ class EncoderDecoder(nn.Module):
     def decode(self, target: Tensor, memory: Tensor, memory_may_attend: Tensor) -> Tensor:
         """target (B, T), memory (B, S, D) -> hidden (B, T, D); place t has seen target[:, :t + 1] only.
 
-        Padding at the end of a row needs no mask: what comes later is never seen.
+        Padding at the end of a row needs no mask: attention is causal.
         """
         x = self.embedding(target)
         return self.decoder(x, is_causal=True, memory=memory, memory_may_attend=memory_may_attend)
@@ -71,7 +71,7 @@ class EncoderDecoder(nn.Module):
         return self.decode(target, memory, may_attend)
 
     def turned(self, hidden: Tensor) -> Tensor:
-        """Hidden states as they are compared with the table of tokens."""
+        """Hidden states as the output layer receives them."""
         return hidden
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ class EncoderDecoder(nn.Module):
         return found if self.output_bias is None else found + self.output_bias
 
     def open_cache(self, memory: Tensor, may_attend: Tensor, room: int) -> KeyValueCache:
-        """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""
+        """An empty cache for `room` tokens a row, with the memory's keys and values computed once."""
         return self.decoder.open_cache(len(memory), room, memory, may_attend)
 
     def advance(self, ids: Tensor, cache: KeyValueCache) -> Tensor:
@@ -89,10 +89,10 @@ class EncoderDecoder(nn.Module):
 
 
 class EncoderAndDecoder(nn.Module):
-    """A translator made of two that know nothing of each other: an encoder of texts, and a decoder that looks at it."""
+    """An encoder-decoder made of two pretrained models: a text encoder, and a decoder with cross-attention to it."""
 
     DECODER = "decoder.stack."  # where the blocks of its decoder are
-    may_say_padding = True  # as in `transformers`: it is a choice like others, and what is never seen is not learned
+    may_say_padding = True  # as in `transformers`: a token like others
 
     def __init__(self, config: ModelConfig, pad_id: int, never: Sequence[int] = ()) -> None:
         """config: the shape of the decoder, with that of the encoder inside. never: ids that are never generated."""
@@ -100,7 +100,7 @@ class EncoderAndDecoder(nn.Module):
         self.never = list(never)
         assert config.encoder is not None and config.start_id is not None, "made of two"
         self.config, self.pad_id, self.start_id = config, pad_id, config.start_id
-        self.longest = config.max_positions  # of what it says
+        self.longest = config.max_positions  # of its output
         self.encoder, self.decoder = TextEncoder(config.encoder, pad_id), TextDecoder(config, pad_id)
         self.bridge = nn.Linear(config.encoder.width, config.width) if config.encoder.width != config.width else None
         if self.bridge is not None:
@@ -109,16 +109,16 @@ class EncoderAndDecoder(nn.Module):
 
     @property
     def table(self) -> Tensor:
-        """What hidden states are compared with, (V, D)."""
+        """The output embeddings, (V, D)."""
         return self.decoder.embedding.table.weight
 
     @property
     def output_bias(self) -> Tensor:
-        """What is added to the logits, (V,)."""
+        """The bias of the logits, (V,)."""
         return self.decoder.bias
 
     def turned(self, hidden: Tensor) -> Tensor:
-        """Hidden states as they are compared with the table of tokens; (..., D) -> (..., D)."""
+        """Hidden states after the head's transform; (..., D) -> (..., D)."""
         return self.decoder.turned(hidden)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
@@ -137,7 +137,7 @@ class EncoderAndDecoder(nn.Module):
         return found.index_fill(-1, torch.tensor(self.never, device=found.device), NEVER) if self.never else found
 
     def open_cache(self, memory: Tensor, may_attend: Tensor, room: int) -> KeyValueCache:
-        """An empty cache for `room` tokens a row, with the memory's keys and values worked out once."""
+        """An empty cache for `room` tokens a row, with the memory's keys and values computed once."""
         return self.decoder.stack.open_cache(len(memory), room, memory, may_attend)
 
     def advance(self, ids: Tensor, cache: KeyValueCache) -> Tensor:
@@ -146,7 +146,7 @@ class EncoderAndDecoder(nn.Module):
 
 
 class CausalLM(nn.Module):
-    """Goes on with a text: every place predicts the next, and has seen only what came before."""
+    """A causal language model: every place predicts the next token from those before it."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class CausalLM(nn.Module):
 
     @property
     def table(self) -> Tensor:
-        """What hidden states are compared with, (V, D)."""
+        """The output embeddings, (V, D)."""
         return self.embedding.table.weight if self.output is None else self.output.weight
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -179,7 +179,7 @@ class CausalLM(nn.Module):
 
 
 class TextEncoder(nn.Module):
-    """Every place sees the whole text: BERT without anything to guess."""
+    """A bidirectional encoder: BERT without its prediction head."""
 
     def __init__(self, config: ModelConfig, pad_id: int) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ class TextEncoder(nn.Module):
     def forward(self, ids: Tensor, token_types: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
         """ids (B, T) -> hidden (B, T, D), or at the wanted places (B, N) only (B, N, D).
 
-        segments (B, T) of 0 and 1; all 0 if not given.
+        token_types (B, T); all 0 if not given.
         """
         x = self.embedding(ids)  # (B, T, D)
         if self.token_types is not None:
@@ -206,14 +206,14 @@ class TextEncoder(nn.Module):
 
 
 class TextDecoder(nn.Module):
-    """BERT turned to saying: every place sees what came before it, and a memory; all predict the next."""
+    """BERT as a decoder: causal self-attention, cross-attention to a memory, and next-token prediction."""
 
     def __init__(self, config: ModelConfig, pad_id: int) -> None:
         super().__init__()
         self.config = config
         self.pad_id = pad_id
         self.embedding = Embedding(config)
-        is_bert = config.kind == "bert"  # which reads a text as the first of several, and turns before it says
+        is_bert = config.kind == "bert"  # with token types, and a transform before the output layer
         self.token_types = nn.Embedding(config.token_types, config.width) if is_bert else None
         self.stack = Stack(config, reads_memory=True, norms_input=True)
         self.turn = nn.Linear(config.width, config.width) if is_bert else None
@@ -222,9 +222,9 @@ class TextDecoder(nn.Module):
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
     def forward(self, ids: Tensor, memory: Tensor, memory_may_attend: Tensor | None = None) -> Tensor:
-        """ids (B, T), memory (B, S, D) with its places that may be looked at (B, 1, 1, S) -> hidden (B, T, D).
+        """ids (B, T), memory (B, S, D) with its mask (B, 1, 1, S) -> hidden (B, T, D).
 
-        Padding at the end of a row needs no mask: what comes later is never seen.
+        Padding at the end of a row needs no mask: attention is causal.
         """
         return self.stack(self.embed(ids), is_causal=True, memory=memory, memory_may_attend=memory_may_attend)
 
@@ -234,7 +234,7 @@ class TextDecoder(nn.Module):
         return x if self.token_types is None else x + self.token_types.weight[0]
 
     def turned(self, hidden: Tensor) -> Tensor:
-        """Hidden states as they are compared with the table of tokens; (..., D) -> (..., D)."""
+        """Hidden states after the head's transform; (..., D) -> (..., D)."""
         if self.turn is None or self.turn_norm is None:
             return hidden
         return self.turn_norm(ACTIVATIONS[self.config.activation](self.turn(hidden)))
@@ -245,7 +245,7 @@ class TextDecoder(nn.Module):
 
 
 def start_small(network: nn.Module, config: ModelConfig) -> None:
-    """As BERT starts: smaller than Xavier's, all alike."""
+    """BERT's initialization: normal with one small standard deviation."""
     start_weights(network, config, table_std=SMALL)
     for module in network.modules():
         if isinstance(module, nn.Linear):
@@ -253,7 +253,7 @@ def start_small(network: nn.Module, config: ModelConfig) -> None:
 
 
 class MaskedLM(TextEncoder):
-    """BERT: every place sees the whole text, and hidden places are guessed."""
+    """BERT: a bidirectional encoder that predicts masked tokens."""
 
     def _start(self, config: ModelConfig) -> None:
         self.turn, self.activation = nn.Linear(config.width, config.width), ACTIVATIONS[config.activation]
@@ -264,11 +264,11 @@ class MaskedLM(TextEncoder):
 
     @property
     def table(self) -> Tensor:
-        """What hidden states are compared with, (V, D)."""
+        """The output embeddings, (V, D)."""
         return self.embedding.table.weight if self.output is None else self.output.weight
 
     def turned(self, hidden: Tensor) -> Tensor:
-        """Hidden states made ready to be compared with the table of tokens; (..., D) -> (..., D)."""
+        """Hidden states after the head's transform; (..., D) -> (..., D)."""
         return self.turn_norm(self.activation(self.turn(hidden)))
 
     def logits(self, hidden: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ def test_a_lexicon_finds_every_word_of_a_language_that_is_a_code(seed):
     seen = set(pairs.sources.flat.tolist()) - {0}
     assert {word: likely[0] for word, likely in lexicon.likely(1).items() if word} == {word: word + 19 for word in seen}
     for source in seen:
-        assert abs(float(lexicon.chances[lexicon.keys // SIZE == source].sum()) - 1) < 1e-4
+        assert abs(float(lexicon.probabilities[lexicon.keys // SIZE == source].sum()) - 1) < 1e-4
         assert abs(float(lexicon.back[lexicon.keys % SIZE == source + 19].sum()) - 1) < 1e-4
         assert int(lexicon.kept().of([source], list(range(SIZE))).argmax()) == source + 19
 

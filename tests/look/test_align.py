@@ -13,7 +13,7 @@ import regard
 from regard.alignment.heads import choose_heads, select_heads
 from regard.alignment.learn import learn_lexicon
 from regard.alignment.lexical_table import FILE, LexicalTable
-from regard.alignment.links import Agreement, align_words, read_pharaoh, symmetrise, to_pharaoh, words_of
+from regard.alignment.links import AlignmentScore, align_words, read_pharaoh, symmetrise, to_pharaoh, words_of
 from regard.data.tokens import EncodedPairs, TokenLists
 from regard.errors import FolderError
 from regard.formats.ctranslate2 import _bring_forward
@@ -34,7 +34,7 @@ def test_tokens_are_counted_to_the_words_of_the_text_they_make(tokens):
 
 
 SOURCE, TARGET = [" a", " red", " ho", "use"], [" ein", " ro", "tes", " Haus"]
-LOOKS = [
+ATTENTION = [
     [0.9, 0.0, 0.1, 0.0, 0.0],
     [0.0, 0.8, 0.2, 0.0, 0.0],
     [0.0, 0.7, 0.1, 0.2, 0.0],
@@ -43,9 +43,9 @@ LOOKS = [
 
 
 def test_words_are_aligned_by_what_their_tokens_looked_at():
-    assert to_pharaoh(align_words(LOOKS, SOURCE, TARGET)) == "0-0 1-1 2-2"
-    assert align_words(LOOKS[:3], SOURCE, TARGET) == [(0, 0), (1, 1), (2, 1)]  # of "Haus" nothing is known
-    assert align_words([], SOURCE, TARGET) == align_words(LOOKS, [], TARGET) == []
+    assert to_pharaoh(align_words(ATTENTION, SOURCE, TARGET)) == "0-0 1-1 2-2"
+    assert align_words(ATTENTION[:3], SOURCE, TARGET) == [(0, 0), (1, 1), (2, 1)]  # of "Haus" nothing is known
+    assert align_words([], SOURCE, TARGET) == align_words(ATTENTION, [], TARGET) == []
 
 
 def test_a_source_word_that_is_left_goes_to_whoever_looked_at_it_unless_that_was_faint():
@@ -55,16 +55,16 @@ def test_a_source_word_that_is_left_goes_to_whoever_looked_at_it_unless_that_was
 
 
 def test_a_lexicon_corrects_what_was_looked_at():
-    source, target, looks = [" a", " b"], [" x"], [[0.6, 0.4, 0.0]]
-    assert align_words(looks, source, target, [[0.9, 0.9]]) == align_words(looks, source, target)
-    assert (1, 0) in align_words(looks, source, target, [[1e-6, 0.9]])
-    assert (0, 0) not in align_words(looks, source, target, [[1e-6, 0.9]])
+    source, target, attention = [" a", " b"], [" x"], [[0.6, 0.4, 0.0]]
+    assert align_words(attention, source, target, [[0.9, 0.9]]) == align_words(attention, source, target)
+    assert (1, 0) in align_words(attention, source, target, [[1e-6, 0.9]])
+    assert (0, 0) not in align_words(attention, source, target, [[1e-6, 0.9]])
 
 
 def test_marks_do_not_speak_for_words():
     """A question mark is not what "Est-ce" comes from, nor where the last word of a question goes."""
     source, target = [" Does", " he", " sleep", "?"], [" Est", "-", "ce", " qu'", "il", " dort", " ?"]
-    looks = [
+    attention = [
         [0.1, 0.1, 0.1, 0.7, 0.0],
         [0.1, 0.1, 0.1, 0.7, 0.0],
         [0.1, 0.1, 0.1, 0.7, 0.0],
@@ -76,13 +76,13 @@ def test_marks_do_not_speak_for_words():
     evenly = [[0.5] * 4 for _ in target]
     evenly[0] = [0.5, 0.1, 0.1, 0.5]
     evenly[2] = [0.5, 0.1, 0.1, 0.5]
-    assert to_pharaoh(align_words(looks, source, target, evenly)) == "0-0 1-1 2-2 2-3"
+    assert to_pharaoh(align_words(attention, source, target, evenly)) == "0-0 1-1 2-2 2-3"
 
 
 def test_a_lexicon_may_tell_what_was_not_looked_at_at_all():
-    source, target, looks = [" because", " the"], [" que"], [[0.0, 1.0, 0.0]]
-    assert (1, 0) in align_words(looks, source, target)
-    assert (0, 0) in align_words(looks, source, target, [[0.5, 0.0001]])
+    source, target, attention = [" because", " the"], [" que"], [[0.0, 1.0, 0.0]]
+    assert (1, 0) in align_words(attention, source, target)
+    assert (0, 0) in align_words(attention, source, target, [[0.5, 0.0001]])
 
 
 TOKENS = st.lists(st.text("ab ,.?", min_size=1, max_size=4), min_size=1, max_size=6)
@@ -91,9 +91,9 @@ TOKENS = st.lists(st.text("ab ,.?", min_size=1, max_size=4), min_size=1, max_siz
 @given(TOKENS, TOKENS, st.integers(0, 10**6), st.booleans())
 def test_every_word_that_was_said_is_linked_and_links_are_between_words_that_are_there(source, target, seed, is_known):
     torch.manual_seed(seed)
-    looks = torch.rand(len(target), len(source) + 1).tolist()
+    attention = torch.rand(len(target), len(source) + 1).tolist()
     chances = torch.rand(len(target), len(source)).tolist() if is_known else None
-    links = align_words(looks, source, target, chances)
+    links = align_words(attention, source, target, chances)
     mine, theirs = ({word for word in words_of(side) if word is not None} for side in (source, target))
     assert links == sorted(set(links)) and all(s in mine and t in theirs for s, t in links)
     assert {t for _, t in links} == (theirs if mine else set())
@@ -122,7 +122,7 @@ def test_links_are_written_and_read_again(links):
 
 def test_gold_links_are_sure_or_possible():
     assert read_pharaoh("0-0 1?2 2p1") == ([(0, 0)], [(0, 0), (1, 2), (2, 1)])
-    agreement = Agreement()
+    agreement = AlignmentScore()
     agreement.add([(0, 0), (1, 2), (3, 3)], *read_pharaoh("0-0 1?2 2-2"))
     assert agreement.scores == {"aer": 1 - (1 + 2) / (3 + 2), "precision": 2 / 3, "recall": 1 / 2}
 

@@ -43,7 +43,7 @@ def test_the_loss_of_two_passes_is_both_cross_entropies_and_their_divergence(smo
     bias = torch.randn(V, dtype=torch.float64, requires_grad=True) if has_bias else None
     labels = torch.randint(0, V, (13,))
     inputs = [tensor for tensor in (rows, table, bias) if tensor is not None]
-    total, count = agree.agreed_loss(*rows, labels, table, bias=bias, smoothing=smoothing, weight=5.0)
+    total, count = agree.r_drop_loss(*rows, labels, table, bias=bias, smoothing=smoothing, weight=5.0)
     got = torch.autograd.grad(3 * total, inputs)
 
     said = [F.linear(one, table, bias).log_softmax(-1) for one in rows]
@@ -58,7 +58,7 @@ def test_the_loss_of_two_passes_is_both_cross_entropies_and_their_divergence(smo
 
 def test_two_passes_that_agree_cost_what_one_costs():
     rows, table, labels = torch.randn(8, 8), torch.randn(V, 8), torch.randint(0, V, (8,))
-    twice, _ = agree.agreed_loss(rows, rows, labels, table, smoothing=0.1, weight=5.0)
+    twice, _ = agree.r_drop_loss(rows, rows, labels, table, smoothing=0.1, weight=5.0)
     once, _ = token_loss(rows, labels, table, smoothing=0.1)
     assert twice.item() == pytest.approx(once.item(), rel=1e-5)
 

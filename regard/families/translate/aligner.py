@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.alignment.lexical_table import FILE, MOST_BYTES, LexicalTable
-from regard.alignment.links import Agreement, Links, align_words, read_pharaoh, symmetrise
+from regard.alignment.links import AlignmentScore, Links, align_words, read_pharaoh, symmetrise
 from regard.decoding.found import Hypothesis
 from regard.errors import CorpusError
 from regard.folder import ModelFolder
@@ -78,12 +78,12 @@ def score_alignment(
     if reverse is not None:
         back = [[(source, target) for target, source in links] for links in align_pairs(reverse, targets, sources)]
         found = [symmetrise(one, other) for one, other in zip(found, back, strict=True)]
-    agreement = Agreement()
+    score = AlignmentScore()
     for pair, links in zip(pairs, found, strict=True):
         try:
             sure, possible = read_pharaoh(lines[pair.line - 1])
         except ValueError:
             raise CorpusError(f"{gold}, line {pair.line}: {lines[pair.line - 1][:60]!r} is not links as in "
                               f"`0-0 1-2 2?1` (- sure, ? possible)") from None  # fmt: skip
-        agreement.add(links, sure, possible)
-    return agreement.scores | {"aligned_pairs": len(pairs)}
+        score.add(links, sure, possible)
+    return score.scores | {"aligned_pairs": len(pairs)}
