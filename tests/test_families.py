@@ -2,23 +2,18 @@
 
 import json
 import shutil
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 from conftest import TASKS, family_settings
+from hostile import reseal
 
 import regard
 from regard.families import find_recipe
 from regard.files import hash_file
 from regard.training.loop import Progress
 from regard.training.recipe import no_snapshots
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
-
-from hostile import reseal
 
 STEPS = 44
 

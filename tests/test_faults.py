@@ -3,17 +3,12 @@
 import os
 import random
 import subprocess
-import sys
-from pathlib import Path
-
-import pytest
-
-import regard
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
 
 import faults
+import pytest
 from families import import_all, small_families
+
+import regard
 
 SETTINGS = {"stop": {"steps": 12}, "threads": 1, "workers": 1,
             "model": {"layers": 1, "width": 32, "ffn_width": 64, "heads": 4},

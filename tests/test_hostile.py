@@ -4,23 +4,18 @@ import json
 import pickle
 import random
 import struct
-import sys
-from pathlib import Path
 
 import pytest
 import torch
+from crafted import KINDS
+from families import Family, ask, import_all, small_families
+from hostile import CRAFTED_KB, FINE, MORE_KB, NAMES, STEPS, copied, mutate, reseal, run_apart, study, use
+from malformed import malform
 from safetensors.torch import load_file, save_file
 
 import regard
 from regard.errors import RegardError
 from regard.files import hash_file
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
-
-from crafted import KINDS
-from families import Family, ask, import_all, small_families
-from hostile import CRAFTED_KB, FINE, MORE_KB, NAMES, STEPS, copied, mutate, reseal, run_apart, study, use
-from malformed import malform
 
 TASKS = ["translate", "write", "fill", "answer"]
 

@@ -14,7 +14,7 @@ from regard.config import merge, resolve
 from regard.data.store import open_tensors, write_tensors
 from regard.training.checkpoint import CheckpointStore
 from regard.training.loop import Progress, Scored
-from regard.training.plan import AT_ONCE, Plan, is_due, last_step, lay_out, validations
+from regard.training.plan import AT_ONCE, Plan, last_step, lay_out, validations
 from regard.training.session import Finished
 
 
@@ -29,18 +29,29 @@ def test_the_plan_is_measured_once_kept_and_used_again(tmp_path, pairs):
     kept = json.loads((tmp_path / "m" / "run" / "run.json").read_text())
     assert isinstance(first, Plan) and first.measured == kept["measured"]
     assert first.measured["tokens_per_second"] > 0 and first.measured["memory"] > 50e6
-    steps = first.batches_per_epoch / first.config.train.grad_accumulation
-    assert first.seconds_per_epoch == pytest.approx(steps * first.measured["seconds_per_step"])
-    assert first.left == pytest.approx(4 * first.measured["seconds_per_step"])
     assert run(tmp_path / "m", pairs, 6)[0].measured == first.measured
 
 
+def test_an_epoch_takes_as_many_steps_as_planned_and_reads_every_pair_once(tmp_path, pairs):
+    plan, *events = run(tmp_path / "m", pairs, None, stop={"epochs": 2}, workers=1)
+    tokens = [event.tokens for event in events if isinstance(event, Progress)]
+    assert events[-1].step == len(tokens) == 2 * plan.updates_per_epoch == last_step(plan.config, len(tokens) // 2)
+    assert sum(tokens[: len(tokens) // 2]) == sum(tokens[len(tokens) // 2 :])
+    assert 0 < plan.left == pytest.approx(2 * plan.seconds_per_epoch)
+
+
 def test_measuring_leaves_nothing_behind(tmp_path, pairs):
-    """A run that was measured equals one that goes on from its plan: the same weights to the last bit."""
-    run(tmp_path / "a", pairs, 6)
-    run(tmp_path / "b", pairs, 6)
-    one, other = (CheckpointStore(tmp_path / name / "run" / "state").get("weights", 6) for name in "ab")
-    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+    """A run that begins with the measurement ends as one that finds the figures kept: equal to the last bit."""
+    run(tmp_path / "measured", pairs, 6)
+    events = regard.training("translate", to=tmp_path / "kept", settings=merge(SHORT, {"stop": {"steps": 6}}), **pairs)
+    assert isinstance(next(events), Plan)
+    events.close()  # before the first step: what was measured is in run.json, and nothing was trained
+    assert CheckpointStore(tmp_path / "kept" / "run" / "state").newest() is None
+    run(tmp_path / "kept", pairs, 6)
+    stores = [CheckpointStore(tmp_path / name / "run" / "state") for name in ("measured", "kept")]
+    for what in ("weights", "optimizer"):
+        one, other = (store.get(what, 6) for store in stores)
+        assert one.keys() == other.keys() and all(torch.equal(tensor, other[name]) for name, tensor in one.items())
 
 
 def test_time_left_falls_to_the_price_of_the_last_score(tmp_path, pairs):
@@ -61,10 +72,12 @@ def test_who_trains_until_it_gets_no_better_is_told_no_end():
     assert last_step(resolve({"stop": {"epochs": 3, "steps": 9}, "train": {"grad_accumulation": 2}}), 101) == 9
 
 
-def test_scores_to_come_are_counted_as_they_will_come():
-    for train in ({"valid_every": 7}, {}):
-        config = resolve({"train": train})
-        assert validations(config, 100, 3000) == len([step for step in range(101, 3001) if is_due(config, step)]) > 1
+@pytest.mark.parametrize("train", [{"valid_every": 7}, {"valid_every": None}])
+def test_validations_to_come_are_counted_as_they_come(tmp_path, pairs, train):
+    plan, *events = run(tmp_path / "m", pairs, 200, train=SHORT["train"] | train)
+    validated = [event.step for event in events if isinstance(event, Scored)]
+    assert len(validated) > 1
+    assert [validations(plan.config, step, 200) for step in (0, *validated)] == list(range(len(validated), -1, -1))
 
 
 def test_encoded_text_is_mapped_from_its_file_and_encoded_again_if_damaged(tmp_path, family_files):

@@ -1,15 +1,10 @@
 """The short form of bench/interop.py: random models over all options, opened here and there; equal or refused."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("ctranslate2")
-sys.path.insert(0, str(Path(__file__).parent.parent.parent / "bench"))
-
 from interop import outcome_of  # noqa: E402
 from ours import draw_one  # noqa: E402
 from strangers import KINDS, draw_folder  # noqa: E402

@@ -1,0 +1,37 @@
+"""`regard demo`, the first thing a newcomer runs: the whole way of each family, only shorter."""
+
+import pytest
+from conftest import SHORT, family_settings
+from test_cli import run
+
+from regard.cli import demo
+from regard.config import merge
+from regard.text.samples import standard_library
+
+SHOWN = {
+    "translate": ["held-out sentences", "exact match", "Hello, I love you.", "What it looks at:", "regard translate"],
+    "write": ["bits per byte", "def read_", "regard write"],
+    "fill": ["of the hidden tokens", "The [MASK] reads the book.", "regard fill"],
+    "answer": ["held-out questions", "What color is Greg?", "regard answer"],
+}
+
+
+@pytest.mark.parametrize("family", SHOWN)
+def test_the_demo_trains_shows_and_leaves_a_page(family, tmp_path, monkeypatch):
+    settings = {
+        "translate": merge(SHORT, {"stop": {"steps": 20}}),
+        "write": family_settings("write", 20),
+        "fill": family_settings("fill", 20),
+        "answer": family_settings("answer", 20),
+    }
+    monkeypatch.setattr(demo, family.upper(), settings[family])
+    monkeypatch.setattr(demo, "standard_library", lambda: standard_library()[:40])
+    monkeypatch.setattr(demo, "TRAIN", 500)
+    monkeypatch.setattr(demo, "TEST", 20)
+    code, out, err = run("demo", *([] if family == "translate" else [family]), "--to", tmp_path / "demo")
+    assert code == 0, err
+    assert "20 steps were asked for" in err
+    places = [out.index(part) for part in SHOWN[family]]
+    assert places == sorted(places)
+    page = (tmp_path / "demo" / "look.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and str(tmp_path / "demo" / "look.html") in out
