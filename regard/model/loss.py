@@ -37,7 +37,7 @@ class _SummedLoss(torch.autograd.Function):
         table_sum = table.sum(0)  # (D,)
         total = rows.new_zeros(())
         to_rows = torch.empty_like(rows) if needs_gradient else rows
-        to_table = torch.empty_like(table) if needs_gradient else table
+        to_table = (torch.empty_like if len(rows) else torch.zeros_like)(table) if needs_gradient else table
         to_bias = torch.zeros_like(bias) if bias is not None else None
         for start in range(0, len(rows), ROWS):
             chunk, truth = rows[start : start + ROWS], labels[start : start + ROWS]  # (n, D), (n,)

@@ -56,6 +56,25 @@ def test_the_loss_of_two_passes_is_both_cross_entropies_and_their_divergence(smo
         assert torch.allclose(one, other)
 
 
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize("passes", [1, 2])
+def test_without_labels_the_loss_and_all_gradients_are_zero(passes, has_bias):
+    """As of a micro-batch in which no token was masked; memory that is not written to holds what was there before."""
+    for _ in range(20):
+        torch.full((V, 8), float("nan"))  # what a new tensor of this size is then made from
+        rows = torch.zeros(passes, 0, 8, requires_grad=True)
+        table = torch.randn(V, 8, requires_grad=True)
+        bias = torch.randn(V, requires_grad=True) if has_bias else None
+        labels = torch.zeros(0, dtype=torch.long)
+        if passes == 1:
+            total, count = token_loss(rows[0], labels, table, bias=bias, smoothing=0.1)
+        else:
+            total, count = agree.agreed_loss(*rows, labels, table, bias=bias, smoothing=0.1, weight=5.0)
+        total.backward()
+        assert (total.item(), count) == (0.0, 0)
+        assert not table.grad.any() and (bias is None or not bias.grad.any())
+
+
 def test_two_passes_that_agree_cost_what_one_costs():
     rows, table, labels = torch.randn(8, 8), torch.randn(V, 8), torch.randint(0, V, (8,))
     twice, _ = agree.r_drop_loss(rows, rows, labels, table, smoothing=0.1, weight=5.0)
