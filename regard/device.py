@@ -4,11 +4,14 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
 from regard.errors import ConfigError
-from regard.machine import main_memory, tune_malloc
+from regard.machine import main_memory, tuned_malloc
+
+WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 
 
 def choose_device(name: str) -> torch.device:
@@ -42,18 +45,22 @@ def memory_of(device: torch.device) -> int:
 @contextmanager
 def deterministic(threads: int) -> Iterator[None]:
     """While inside, results are repeatable: this many threads, and only operations that add up in a fixed order."""
-    tune_malloc()
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what CUDA asks for before it promises an order
-    threads_before, strict_before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    options: Any = torch.utils.deterministic  # type: ignore[attr-defined]
+    workspace, fills = os.environ.get(WORKSPACE), options.fill_uninitialized_memory
+    mode, threads_before = torch.get_deterministic_debug_mode(), torch.get_num_threads()
+    os.environ.setdefault(WORKSPACE, ":4096:8")  # what CUDA asks for before it promises an order
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
-    # A debugging aid that would cost time on every tensor:
-    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    options.fill_uninitialized_memory = False  # a debugging aid that would cost time on every tensor
     try:
-        yield
+        with tuned_malloc():
+            yield
     finally:
+        options.fill_uninitialized_memory = fills
+        torch.set_deterministic_debug_mode(mode)
         torch.set_num_threads(threads_before)
-        torch.use_deterministic_algorithms(strict_before)
+        if workspace is None:
+            os.environ.pop(WORKSPACE, None)
 
 
 def derive_seed(*parts: object) -> int:

@@ -5,7 +5,8 @@ import os
 import platform
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -46,15 +47,25 @@ def held_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def tune_malloc() -> None:
-    """From now on, memory that a tensor gives back is kept for the next one: asking the system for fresh pages takes a
+@contextmanager
+def tuned_malloc() -> Iterator[None]:
+    """While inside, memory that a tensor gives back is kept for the next one: asking the system for fresh pages takes a
     twentieth of a training step. Where there is no glibc, nothing happens.
     """
+    _set_malloc(2**30, 2**30)
+    try:
+        yield
+    finally:
+        _set_malloc(2**25, 2**26)  # what glibc itself arrives at in a process that uses large arrays
+        malloc_trim()
+
+
+def _set_malloc(mmap_threshold: int, trim_threshold: int) -> None:
     with suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
         if hasattr(library, "gnu_get_libc_version"):
-            for parameter in (-3, -1):  # from which size on the system is asked; how much is kept
-                library.mallopt(parameter, 2**30)
+            library.mallopt(-3, mmap_threshold)
+            library.mallopt(-1, trim_threshold)
 
 
 def malloc_trim() -> None:
