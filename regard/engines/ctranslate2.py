@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -239,15 +241,24 @@ class FastWriter:
         self._path, self.pieces, self._ends, self._precision, self._room = path, pieces, list(ends), precision, room
         self._files = KeptFiles(path)
         self.layouts: Layouts = {"single": Layout()}
-        self._careful: dict[tuple[int, Layout], Any] = {}  # the one that draws nothing, and so can be used again
+        self._idle: dict[tuple[int, Layout, bool], list[Any]] = {}  # engines to use again, by whether they have drawn
 
-    def ids(self, read: list[int], sampling: Sampling, seed: int) -> Iterator[int]:
-        """Ids that go on from what was read, until the end of the text.
+    def ids(self, read: list[int], sampling: Sampling, seed: int | None) -> Iterator[int]:
+        """Ids that follow what was read, until the end of the text; without a seed, others each time.
 
-        When the text is as long as the model can see, its older half is forgotten and the newer half read again.
+        When the text is as long as the context window, its older half is dropped and the newer half read again.
         """
-        text, process = read[-self._room :], _Here.forks
-        engine, steps = self._begin(text, sampling, seed)
+        text = read[-self._room :]
+        idle = self._idle.setdefault((_Here.forks, self.layouts["single"], sampling.temperature > 0), [])
+        engine, steps = self._begin(text, sampling, seed, idle)
+        try:
+            yield from self._generate(engine, steps, text, sampling)
+        finally:
+            if seed is None or sampling.temperature == 0:
+                idle.append(engine)
+
+    def _generate(self, engine: Any, steps: Iterator[Any], text: list[int], sampling: Sampling) -> Iterator[int]:
+        process = _Here.forks
         while True:
             for step in steps:
                 if step.token_id in self._ends:
@@ -273,20 +284,23 @@ class FastWriter:
 
     def opened(self) -> Any:
         """The engine of CTranslate2 itself."""
-        return self._begin([self._ends[0]], Sampling(temperature=0), 0)[0]
+        return self._start(self.layouts["single"])
 
-    def _begin(self, text: list[int], sampling: Sampling, seed: int) -> tuple[Any, Iterator[Any]]:
+    def _begin(
+        self, text: list[int], sampling: Sampling, seed: int | None, idle: list[Any]
+    ) -> tuple[Any, Iterator[Any]]:
         """An engine, and what it writes after the text.
 
-        Each of its threads takes the seed when it first draws: a seed needs a new thread, and until that has drawn,
-        nobody else may set another.
+        CTranslate2 has one seed for the whole process, and a thread reads it once, when it first draws. So a text with
+        a seed needs an engine of its own, and until that has drawn, no other may set a seed; texts without one take any
+        engine that is idle.
         """
-        if sampling.temperature == 0:
-            here = _Here.forks, self.layouts["single"]
-            engine = self._careful[here] = self._careful.get(here) or self._start(self.layouts["single"])
-            return engine, self._go_on(engine, text, sampling)
+        if seed is None or sampling.temperature == 0:
+            with suppress(IndexError):  # another thread may take the last
+                engine = idle.pop()
+                return engine, self._go_on(engine, text, sampling)
         with _Here.seeding:
-            ctranslate2.set_random_seed(seed)
+            ctranslate2.set_random_seed(secrets.randbits(31) if seed is None else seed)
             engine = self._start(self.layouts["single"])
             steps = self._go_on(engine, text, sampling)
             first = list(islice(steps, 1))

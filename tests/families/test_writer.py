@@ -1,6 +1,7 @@
 """A writer goes on with a text: the same for the same seed, as far as anybody wants, and it can be scored."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -15,6 +16,30 @@ from regard.model.transformer import CausalLM
 @pytest.fixture(scope="module")
 def writer(writer_folder):
     return regard.load(writer_folder)
+
+
+def test_texts_without_a_seed_open_the_engine_once_and_differ(writer_folder, monkeypatch):
+    """An engine holds the weights and threads of its own; only a seed needs a new one."""
+    from regard.engines import ctranslate2
+
+    opened = []
+    real = ctranslate2.ctranslate2.Generator
+
+    def count(*words, **options):
+        opened.append(real(*words, **options))
+        return opened[-1]
+
+    writer = regard.load(writer_folder, engine="ctranslate2")
+    monkeypatch.setattr(ctranslate2.ctranslate2, "Generator", count)
+    seeded = writer("The", tokens=20, seed=7)
+    assert len(opened) == 1
+    texts = {writer("The", tokens=20) for _ in range(6)} | set(writer.samples("The", count=4, tokens=20))
+    assert len(opened) == 2 and len(texts) > 5
+    with ThreadPoolExecutor(4) as pool:  # while others draw, a seed is still a seed
+        tasks = [pool.submit(writer, "The", tokens=20, seed=(None, 7)[number % 2]) for number in range(12)]
+    assert {task.result() for task in tasks[1::2]} == {seeded}
+    assert len({task.result() for task in tasks[::2]}) > 3
+    assert len(opened) <= 2 + 6 + 3  # one for each seeded text, and one for each further thread
 
 
 def test_the_same_seed_writes_the_same_text_also_on_the_second_call(writer):

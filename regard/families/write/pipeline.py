@@ -83,9 +83,8 @@ class Writer(Pipeline):
     def samples(self, prompt: str = "", *, count: int, seed: int | None = None, **options: Any) -> Iterator[str]:
         """Several ways to go on, each a function of the seed and its number; options as of `stream`."""
         refuse_below_one(samples=count)
-        first = _fresh_seed() if seed is None else seed
         for number in range(count):
-            yield self(prompt, seed=first + number, **options)
+            yield self(prompt, seed=None if seed is None else seed + number, **options)
 
     def stream(
         self,
@@ -110,12 +109,12 @@ class Writer(Pipeline):
         if not all(stops):
             raise ConfigError("a stop string is empty; it would stop before the first letter")
         sampling = Sampling(temperature, top_k, top_p)
-        ids = islice(self._ids(prompt, sampling, _fresh_seed() if seed is None else seed), tokens)
+        ids = islice(self._ids(prompt, sampling, seed), tokens)
         return _before_stop(self._pieces(prompt, ids), stops)
 
     def sample(
         self, prompt: str = "", *, tokens: int = TOKENS, temperature: float = 1.0, top_k: int | None = None,
-        top_p: float | None = None, seed: int = 0, stop: Sequence[str] = (), chances: int = 0,
+        top_p: float | None = None, seed: int | None = None, stop: Sequence[str] = (), chances: int = 0,
         push: Callable[[str], bool] = lambda _: True,
     ) -> Sample:  # fmt: skip
         """One way to go on: its text, its tokens, and why it ended; with `chances`, how likely each token was and the
@@ -216,7 +215,7 @@ class Writer(Pipeline):
         is_opened = "foreign" in self.about or ids[:1] == [self.tokenizer.begin_id]
         return ids if ids and is_opened else [self.tokenizer.begin_id, *ids]
 
-    def _ids(self, prompt: str, sampling: Sampling, seed: int) -> Iterator[int]:
+    def _ids(self, prompt: str, sampling: Sampling, seed: int | None) -> Iterator[int]:
         """Ids until the end of the text."""
         read = self.read(prompt)
         if self._fast is not None:
@@ -229,7 +228,7 @@ class Writer(Pipeline):
         from regard.engines.torch import TextStep
 
         step = TextStep(self.model, torch.tensor([read], device=self.device), self.generation.never)
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(secrets.randbits(31) if seed is None else seed)
         for token in sample(step, step.logits, sampling, generator):
             if token in self.generation.ends:
                 return
@@ -287,7 +286,3 @@ def _before_stop(pieces: Iterator[str], stops: list[str]) -> Iterator[str]:
 def _overlap(text: str, stop: str) -> int:
     """How many letters at the end of a text may be the beginning of a stop string."""
     return next((n for n in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:n])), 0)
-
-
-def _fresh_seed() -> int:
-    return secrets.randbits(31)
