@@ -45,7 +45,7 @@ def memory_of(device: torch.device) -> int:
 @contextmanager
 def deterministic(threads: int) -> Iterator[None]:
     """While inside, results are repeatable: this many threads, and only operations that add up in a fixed order."""
-    options: Any = torch.utils.deterministic  # type: ignore[attr-defined]
+    options: Any = torch.utils.deterministic
     workspace, fills = os.environ.get(WORKSPACE), options.fill_uninitialized_memory
     mode, threads_before = torch.get_deterministic_debug_mode(), torch.get_num_threads()
     os.environ.setdefault(WORKSPACE, ":4096:8")  # what CUDA asks for before it promises an order
