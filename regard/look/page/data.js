@@ -1,10 +1,12 @@
 "use strict";
 // What the page knows, and the maps in it. A map is a Float32Array of rows x columns; it is unpacked when first wanted.
-const regard = { views: [], panels: {} };
+const regard = /** @type {Regard} */ ({ views: [], panels: {} }); // its type: tests/page/regard.d.ts
 
 regard.Data = class {
   constructor(read) {
     this.read = read; // name -> text of an inert element, or null while it is not there yet
+    /** @type {Inspected["kinds"]} */
+    this.kinds = {};
     Object.assign(this, JSON.parse(read("seen")));
     this.kept = new Map();
   }
@@ -64,8 +66,8 @@ regard.groups = (words) => {
 regard.make = (name, attributes = {}, ...children) => {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else if (value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), /** @type {EventListener} */ (value));
+    else if (value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : String(value));
   }
   for (const child of children) element.append(child instanceof Node ? child : document.createTextNode(child));
   return element;

@@ -49,11 +49,11 @@ regard.views.push({
 regard.space = (() => {
   const box = document.createElement("div");
   box.innerHTML = "<svg></svg>";
-  return box.firstChild.namespaceURI; // so that no address stands in this file
+  return box.firstElementChild.namespaceURI; // so that no address stands in this file
 })();
 
 regard.svg = (name, attributes) => {
   const element = document.createElementNS(regard.space, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
   return element;
 };

@@ -7,9 +7,9 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
   const views = regard.views.filter((view) => view.fits(data));
   const state = {
     data, kind: kinds[0], key: kinds[0] === "cross" && data.aligning ? "alignment" : "mean", view: views[0].name,
-    byWords: data.task === "translate", zoom: 1, moveX: 0, moveY: 0, scale: "absolute", repaint: () => {},
+    byWords: data.task === "translate", zoom: 1, moveX: 0, moveY: 0, scale: "absolute", repaint: () => {}, refresh: () => {},
   };
-  const dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
+  const dark = window.matchMedia?.("(prefers-color-scheme: dark)").matches;
   if (!document.documentElement.dataset.theme) regard.setTheme(dark ? "dark" : "light");
   const bar = regard.make("nav", {}), stage = regard.make("section", { class: "stage" });
   box.replaceChildren(
@@ -78,7 +78,8 @@ regard.chooseKind = (state, kind) => {
 };
 
 regard.press = (state, views, kinds, event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || ["SELECT", "INPUT", "TEXTAREA"].includes(event.target.tagName)) return;
+  const { tagName } = /** @type {Element} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || ["SELECT", "INPUT", "TEXTAREA"].includes(tagName)) return;
   const about = state.data.kinds[state.kind];
   let [layer, head] = state.key.includes("-") ? state.key.split("-").map(Number) : [1, 0];
   const turn = (value, step, count) => ((value - 1 + step + count) % count) + 1;

@@ -21,7 +21,7 @@ regard.views.push({
       table.replaceChildren(
         regard.make("h3", {}, regard.make("bdi", {}, regard.shown(said.token)), ` ${regard.percent(said.probability)}, ${bits.toFixed(1)} bits of surprise`),
         regard.make("table", {}, ...rows), ...regard.lens(data, index));
-      for (const span of line.children) span.classList.toggle("pointed", span.dataset.index === String(index));
+      for (const span of line.querySelectorAll("span")) span.classList.toggle("pointed", span.dataset.index === String(index));
     };
     data.said.forEach((said, index) => {
       const bits = -Math.log2(Math.max(said.probability, 1e-12));

@@ -24,7 +24,7 @@
     }
     for (const run of runs) open(`training: ${run}`, () => regard.panels.run(run));
     tabs.append(theme);
-    tabs.firstChild.click();
+    tabs.querySelector("button").click();
   } catch (problem) {
     regard.complain(problem.message);
   }

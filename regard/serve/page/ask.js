@@ -39,7 +39,7 @@ regard.newest = (work) => {
 };
 
 regard.complain = (message) => {
-  const box = document.querySelector("#trouble");
+  const box = document.getElementById("trouble");
   box.textContent = message;
   box.hidden = !message;
 };
@@ -60,19 +60,19 @@ regard.LiveData = class extends regard.Data {
 
   map(kind, key) {
     const name = `${kind}-${key}`;
-    if (!this.kept.has(name)) this.kept.set(name, Float32Array.from(regard.flatMap(this, this.kinds[kind], kind, key)));
+    if (!this.kept.has(name)) this.kept.set(name, Float32Array.from(regard.flatMap(/** @type {any} */ (this), this.kinds[kind], key)));
     return this.kept.get(name);
   }
 };
 
-regard.flatMap = (data, about, kind, key) => {
+regard.flatMap = (data, about, key) => {
   if (key === "rollout") return about.rollout.flat();
   const [layer, head] = key.split("-").map(Number);
   if (head) return about.weights[layer - 1][head - 1].flat();
   const isAligning = key === "alignment";
   const chosen = isAligning ? data.aligning.heads.map((number) => about.weights[data.aligning.layer][number]) : about.weights.flat();
   const rows = about.rows.map((_, y) => about.columns.map((__, x) => chosen.reduce((sum, map) => sum + map[y][x], 0) / chosen.length));
-  if (isAligning && data.aligning.is_after !== false) return rows.map((_, y) => rows[Math.min(y + 1, rows.length - 1)]).flat();
+  if (isAligning && data.aligning.is_after !== false) return rows.flatMap((_, y) => rows[Math.min(y + 1, rows.length - 1)]);
   return rows.flat();
 };
 

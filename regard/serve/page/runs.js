@@ -65,9 +65,9 @@ regard.snapshots = () => {
     if (!more.length) return;
     const isAtEnd = Number(slider.value) === frames.length - 1 || !frames.length;
     frames.push(...more);
-    slider.max = frames.length - 1;
+    slider.max = String(frames.length - 1);
     box.hidden = false;
-    if (isAtEnd) slider.value = frames.length - 1;
+    if (isAtEnd) slider.value = slider.max;
     if (box.isConnected) draw();
     else requestAnimationFrame(draw);
   };

@@ -32,7 +32,7 @@ regard.panels.write = (model) => {
   };
   return regard.make("section", {}, prompt, regard.make("div", { class: "sliders" }, temperature.box, top.box, tokens.box),
     regard.make("button", { "data-act": "write", onclick: write }, "Write"),
-    regard.make("button", { onclick: () => running && running.abort() }, "Stop"), out, look.box);
+    regard.make("button", { onclick: () => running?.abort() }, "Stop"), out, look.box);
 };
 
 // Server-sent events until [DONE].

@@ -1,0 +1,103 @@
+"use strict";
+const assert = require("node:assert/strict");
+const { test } = require("node:test");
+const { load } = require("./scripts.js");
+
+const regard = load("data", "colors", "matrix", "text", "why", "page");
+
+const pack = (...weights) => Buffer.from(Uint16Array.from(weights, (weight) => Math.round(65535 * weight)).buffer).toString("base64");
+const CROSS = {
+  rows: ["Ein", "e", "</s>"], columns: ["A", " dog"], row_words: [0, 0, null], column_words: [0, 1], layers: 2, heads: 4,
+};
+const made = (maps = {}) => new regard.Data((name) =>
+  (name === "seen" ? JSON.stringify({ kinds: { cross: CROSS }, alignment: [[1, 0]], aligning: null, why: null }) : (maps[name] ?? null)));
+
+test("a map is unpacked to the weights that were packed, once", () => {
+  const data = made({ "cross-mean": pack(0, 1, 0.25, 0.75, 0.5, 0.5) });
+  const values = data.map("cross", "mean");
+  [0, 1, 0.25, 0.75, 0.5, 0.5].forEach((weight, place) => assert.ok(Math.abs(values[place] - weight) < 1e-4));
+  assert.equal(data.map("cross", "mean"), values);
+});
+
+test("a map that is not there yet is null, and so is its table", () => {
+  assert.equal(made().map("cross", "1-1"), null);
+  assert.equal(made().table("cross", "1-1", true), null);
+});
+
+test("between words, rows are averaged and columns added, so that each row still adds up to 1", () => {
+  const table = made({ "cross-mean": pack(0, 1, 0.5, 0.5, 0.25, 0.75) }).table("cross", "mean", true);
+  assert.deepEqual([table.rows, table.columns, table.height, table.width], [["Eine", "</s>"], ["A", "dog"], 2, 2]);
+  [0.25, 0.75, 0.25, 0.75].forEach((weight, place) => assert.ok(Math.abs(table.values[place] - weight) < 1e-4));
+});
+
+test("tokens of one word are a group, and each special token is one of its own", () => {
+  assert.deepEqual(regard.groups([0, 0, 1, null, null, 2]), [[0, 1], [2], [3], [4], [5]]);
+  assert.deepEqual(regard.groups([]), []);
+});
+
+test("links are given by places in the table of words", () => {
+  assert.deepEqual(regard.links(made()), [[1, 0]]);
+});
+
+test("a token is shown on one line with nothing invisible in it", () => {
+  assert.deepEqual(["", " ", " dog", "a\nb", "a\tb", "a\u0007b\u2028c"].map(regard.shown), ["∅", "␣", "dog", "a⏎b", "a⇥b", "a�b�c"]);
+});
+
+test("percentages keep two digits", () => {
+  assert.deepEqual([1, 0.1, 0.0994, 0.00123].map(regard.percent), ["100 %", "10 %", "9.9 %", "0.12 %"]);
+});
+
+test("colours run from the first to the last of the ramp, and values beyond are cut", () => {
+  const { light } = regard.ramps;
+  assert.deepEqual([-1, 0, 0.5, 1, 2].map(regard.color), [light[0], light[0], light[2], light[4], light[4]]);
+});
+
+test("text on a colour is dark on a light one and light on a dark one", () => {
+  assert.equal(regard.ink(regard.color(0)), "#111");
+  assert.equal(regard.ink(regard.color(1)), "#f4f4f4");
+});
+
+test("a weight has its own colour, or its share of the largest of its row", () => {
+  assert.equal(regard.share({ scale: "absolute" }, 0.2, 0.4), 0.2);
+  assert.equal(regard.share({ scale: "row" }, 0.2, 0.4), 0.5);
+  assert.equal(regard.share({ scale: "row" }, 0, 0), 0);
+});
+
+test("zoom stays between the whole matrix and 40 times", () => {
+  const state = { zoom: 1 };
+  regard.zoom(state, 0.8);
+  assert.equal(state.zoom, 1);
+  regard.zoom(state, 1000);
+  assert.equal(state.zoom, 40);
+});
+
+test("the reach of values is the largest by size, never 0", () => {
+  assert.equal(regard.reach([1, -3, 2]), 3);
+  assert.ok(regard.reach([0]) > 0);
+});
+
+test("another kind keeps the head if it has that head, and begins unzoomed", () => {
+  const data = { kinds: { cross: { layers: 2, heads: 4 }, source: { layers: 1, heads: 4 } } };
+  const state = { data, kind: "source", key: "1-4", zoom: 3, moveX: 5, moveY: 5 };
+  regard.chooseKind(state, "cross");
+  assert.deepEqual([state.kind, state.key, state.zoom, state.moveX], ["cross", "1-4", 1, 0]);
+  state.key = "2-4";
+  regard.chooseKind(state, "source");
+  assert.equal(state.key, "mean");
+  state.key = "alignment";
+  regard.chooseKind(state, "source");
+  assert.equal(state.key, "mean");
+});
+
+test("arrow keys go round the heads and layers, and keys typed into a field do nothing", () => {
+  let drawn = 0;
+  const state = { data: { kinds: { cross: CROSS } }, kind: "cross", key: "mean", scale: "absolute", refresh: () => { drawn += 1; } };
+  const press = (key, tagName = "BODY") => regard.press(state, [{ name: "text" }], ["cross"], { key, target: { tagName }, preventDefault: () => {} });
+  const keys = ["ArrowRight", "ArrowLeft", "ArrowDown", "ArrowDown", "ArrowUp", "m", "ArrowLeft"].map((key) => { press(key); return state.key; });
+  assert.deepEqual(keys, ["1-1", "1-4", "2-4", "1-4", "2-4", "mean", "1-4"]);
+  press("s");
+  assert.equal(state.scale, "row");
+  press("m", "TEXTAREA");
+  assert.equal(state.key, "1-4");
+  assert.equal(drawn, 8);
+});

@@ -1,0 +1,174 @@
+// What the pages' scripts share: one global object, `regard`, that each file adds its part to.
+
+type Color = number[];
+type Theme = "light" | "dark";
+type Child = Node | string;
+type Attributes = Record<string, string | number | boolean | undefined | ((event: any) => unknown)>;
+
+/** What the pages keep at elements of their own. */
+interface HTMLElement {
+  listening?: AbortController;
+  state?: State;
+  weight?: number;
+}
+
+/** One kind of attention: its labels, and which word each of them belongs to (null for a special token). */
+interface Kind {
+  rows: string[];
+  columns: string[];
+  row_words: (number | null)[];
+  column_words: (number | null)[];
+  layers: number;
+  heads: number;
+  entropy: number[][];
+  sink: (number | null)[][];
+  weights: number[][][][]; // layers, heads, rows, columns; only in what a server answers
+  rollout: number[][];
+}
+
+interface TokenScore {
+  token: string;
+  probability: number;
+  alternatives: [string, number][];
+}
+
+interface HeadAblation {
+  kind: string;
+  layer: number;
+  head: number;
+  loss: number;
+  probabilities: number[];
+  instead: string[];
+}
+
+interface Why {
+  rows: number[];
+  left_out: number[][];
+  gradient: number[][];
+  off: HeadAblation[];
+  agreement?: { left_out: number; gradient: number };
+}
+
+/** What `Inspection.to_json` writes. */
+interface Inspected {
+  task: string;
+  text: string;
+  answer: string;
+  notes?: string[];
+  kinds: Record<string, Kind>;
+  said: TokenScore[];
+  lens: [string, number][][][];
+  why: Why | null;
+  alignment: [number, number][];
+  aligning: { layer: number; heads: number[]; is_after?: boolean } | null;
+}
+
+interface Table {
+  rows: string[];
+  columns: string[];
+  values: Float32Array;
+  height: number;
+  width: number;
+}
+
+interface Data extends Inspected {
+  read(name: string): string | null;
+  kept: Map<string, Float32Array>;
+  map(kind: string, key: string): Float32Array | null;
+  table(kind: string, key: string, byWords: boolean): Table | null;
+}
+
+interface Scaled {
+  scale: string;
+}
+
+interface Moved extends Scaled {
+  zoom: number;
+  moveX: number;
+  moveY: number;
+  repaint?: () => void;
+}
+
+interface State extends Moved {
+  data: Data;
+  kind: string;
+  key: string;
+  view: string;
+  byWords: boolean;
+  repaint: () => void;
+  refresh: () => void;
+}
+
+interface View {
+  name: string;
+  title: string;
+  key: string;
+  isScaled?: boolean;
+  fits(data: Data): boolean;
+  draw(state: State, box: HTMLElement): void;
+}
+
+interface LookBox {
+  box: HTMLElement;
+  show(fields: Record<string, unknown>): Promise<unknown>;
+}
+
+interface Scored {
+  text: string;
+  score: number | null;
+}
+
+interface Regard {
+  views: View[];
+  panels: Record<string, (served: any) => HTMLElement>;
+
+  Data: new (read: (name: string) => string | null) => any; // a Data, but for what it is given
+  LiveData: new (told: Inspected) => any;
+  groups(words: (number | null)[]): number[][];
+  make<K extends keyof HTMLElementTagNameMap>(name: K, attributes?: Attributes, ...children: Child[]): HTMLElementTagNameMap[K];
+  space: string;
+  svg(name: string, attributes: Record<string, string | number>): Element;
+  shown(token: string): string;
+  percent(value: number): string;
+
+  ramps: Record<Theme, Color[]>;
+  sides: { gain: Color; loss: Color };
+  isDark(): boolean;
+  color(value: number): Color;
+  css(color: Color, alpha?: number): string;
+  ink(color: Color): string;
+  setTheme(theme: Theme): void;
+  share(state: Scaled, weight: number, most: number): number;
+  more(): string;
+  legend(state: Scaled, most?: string): HTMLElement;
+
+  matrix(canvas: HTMLCanvasElement, table: Table, state: Moved, told: HTMLElement): void;
+  top(values: Iterable<number>): number;
+  zoom(state: Moved, factor: number): void;
+  thumbnail(state: State, about: Kind, layer: number, head: number): HTMLElement;
+  lens(data: Data, index: number): HTMLElement[];
+  sentence(labels: string[], side: string): { line: HTMLElement; spans: HTMLElement[] };
+  links(data: Data): [number, number][];
+  reach(values: number[]): number;
+  bar(value: number, most: number): HTMLElement;
+  offOf(data: Data, kind: string, layer: number, head: number): HeadAblation | undefined;
+  switches(state: State): HTMLElement;
+
+  show(box: HTMLElement, data?: Data): State;
+  readHere(name: string): string | null;
+  controls(state: State, views: View[], kinds: string[]): HTMLElement[];
+  chooseKind(state: State, kind: string): void;
+  press(state: State, views: View[], kinds: string[], event: KeyboardEvent): void;
+
+  ask(path: string, fields?: Record<string, unknown>, signal?: AbortSignal): Promise<Response>;
+  askJson(path: string, fields?: Record<string, unknown>, signal?: AbortSignal): Promise<any>;
+  newest<Given extends any[]>(work: (signal: AbortSignal, ...given: Given) => Promise<unknown>): (...given: Given) => Promise<unknown>;
+  complain(message: string): void;
+  after<Given extends any[]>(milliseconds: number, work: (...given: Given) => unknown): (...given: Given) => void;
+  flatMap(data: Inspected, about: Kind, key: string): number[];
+  lookBox(): LookBox;
+  events(response: Response, take: (event: any) => void): Promise<void>;
+  beamTree(found: Scored[]): HTMLElement;
+  snapshots(): { box: HTMLElement; add(more: any[]): void; newest(): number };
+  curve(name: string, points: [number, number][]): HTMLElement;
+}
