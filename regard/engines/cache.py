@@ -1,8 +1,8 @@
-"""The fast engine's copy of a model: a folder `ctranslate2` in the model's own, made from the weights.
+"""The converted model of the fast engine: a folder `ctranslate2` in the model's own, made from the weights.
 
-CTranslate2 believes whatever it is given, so a copy is run only if each of its files is, byte for byte, what we would
-write for this model. That is found out once, and remembered outside the folder. Written whole or not at all. Only the
-names that we write there are ours; other files are not read, and a copy beside them is never replaced.
+CTranslate2 trusts its files, so a converted model is run only if each of them is, byte for byte, what we would write.
+That is checked once, and cached outside the folder. It is written atomically. Only files we write are read; a
+converted model with other files beside it is never replaced.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Hashes = dict[str, str]
 
 
 class CTranslate2Cache:
-    """The copy in a model's folder, if there is one."""
+    """The converted model in a model's folder, if there is one."""
 
     def __init__(self, folder: ModelFolder) -> None:
         self._folder = folder
@@ -51,13 +51,13 @@ class CTranslate2Cache:
         self._hashes: Hashes = {}
 
     def is_known(self) -> bool:
-        """Whether these very files were found to be right before, or made here."""
+        """Whether these very files were verified before, or written here."""
         self._hashes = self._hash_files()
         self.facts = recall("copy", self._key) or {}
         return bool(self._hashes and self.facts)
 
     def check(self, described: Described, facts: Numbers) -> bool:
-        """Whether it is what we would write; this is then remembered."""
+        """Whether it is what we would write; the result is cached."""
         shortlist = self._shortlist()
         expected = described.hashes()
         if shortlist is not None:
@@ -106,7 +106,7 @@ class CTranslate2Cache:
 
     @property
     def has_shortlist(self) -> bool:
-        """Whether it knows the likely words of each source word."""
+        """Whether it has a shortlist of each source token's likely translations."""
         return THEIR_SHORTLIST in self._hashes
 
     def layouts(self, precision: str) -> dict[str, Layout] | None:
@@ -123,11 +123,11 @@ class CTranslate2Cache:
 
     @property
     def _key(self) -> str:
-        """Of all that decides what is right, and of what is there."""
+        """A hash of the model and of the converted files."""
         inputs = (CONFIG, TOKENIZER, *SentencePieces.FILES, GENERATION, TOKENIZING, ROLES_FILE, SHORTLIST)
         source_hashes = {name: hash_file(self._folder.file(name)) for name in inputs if self._folder.has(name)}
-        told: list[Any] = [FORMAT, self._folder.about, source_hashes, self._hashes]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        inputs_and_files: list[Any] = [FORMAT, self._folder.about, source_hashes, self._hashes]
+        return hashlib.sha256(json.dumps(inputs_and_files, sort_keys=True).encode()).hexdigest()
 
     def _hash_files(self) -> Hashes:
         """Of all that CTranslate2 would read there; nothing if not all of it is files."""

@@ -61,12 +61,12 @@ os.register_at_fork(after_in_child=_Here.forked)
 
 
 class FastTranslator:
-    """A copy of a translator. What it is asked for is begun at once, by its own threads, and can be waited for."""
+    """A converted translator. Its own threads begin a request at once; the result is awaited."""
 
     name = "ctranslate2"
 
     def __init__(self, path: Path, pieces: list[str], ends: Sequence[int], precision: str, places: int) -> None:
-        """pieces: the vocabulary, by id; ends: any of them closes a text; places: how many positions it knows."""
+        """pieces: the vocabulary, by id; ends: any of them ends a text; places: how many positions it knows."""
         self._path, self.pieces, self._ends, self._precision = path, pieces, list(ends), precision
         self._ids = {piece: number for number, piece in enumerate(pieces)}
         self.places = places
@@ -77,7 +77,7 @@ class FastTranslator:
     def begin(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
     ) -> Finding:
-        """Begins to translate; the answer waits for the best translations of each source, as they are found.
+        """Begins to translate; the result yields the best translations of each source as they finish.
 
         limits: most tokens of each translation, the end included. prefixes: what each must begin with.
         """
@@ -98,13 +98,13 @@ class FastTranslator:
         def wait() -> Iterator[tuple[int, list[Hypothesis]]]:
             for rows, asked, firsts in jobs:
                 for row, result, first in zip_longest(rows, asked, firsts):
-                    if _Here.forks != process:  # those who were asked are in another process
+                    if _Here.forks != process:  # the workers are in another process
                         mine = [prefixes[row]] if prefixes else ()
                         yield row, dict(self.begin([sources[row]], [limits[row]], search, mine)())[0]
                         continue
                     found = self._read(result, search)
                     if first is not None:
-                        # With several beams it tells the first look wrongly; that of one is the same, whatever is said.
+                        # With several beams the attention of the first step is wrong; greedy search has it right.
                         step = self._read(first, greedy)[0].attention[:1]
                         found = [replace(one, attention=[*step, *one.attention[1:]]) for one in found]
                     yield row, found
@@ -112,7 +112,7 @@ class FastTranslator:
         return wait
 
     def _group(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> Iterator[list[int]]:
-        """Rows of like length that share a batch. A batch has one limit: a beam that may go on finds something else."""
+        """Rows of like length that share a batch. A batch has one length limit, which changes what a beam finds."""
         budget = self._budget(sources, search) // search.beams
         for limit in sorted(set(limits), reverse=True):
             rows = [row for row, mine in enumerate(limits) if mine == limit]
@@ -128,12 +128,12 @@ class FastTranslator:
             return TOKENS_TOGETHER[search.beams > 1]
         least, most = TOKENS_PER_BATCH[self._precision]
         workers = self.layouts["bulk"].workers
-        shares = BATCHES_PER_WORKER * workers if workers > 1 else 1  # one alone waits for nobody
+        shares = BATCHES_PER_WORKER * workers if workers > 1 else 1  # a single worker never waits
         return min(most, max(least, search.beams * sum(map(len, sources)) // shares))
 
     def share(self, workers: int | None = None, patience: int = 0) -> int:
-        """Opens one worker for each of several callers, as many as were found best if it is not said; each with the
-        threads that were found best. Patient ones leave the cores to whoever has less patience. How many there are.
+        """Opens one worker for each of several callers, by default as many as were measured to be best, each with its
+        best number of threads. A higher patience lowers their priority. Returns how many there are.
         """
         layout = Layout(workers or self.layouts["bulk"].workers, self.layouts["bulk"].threads)
         self.layouts = {"bulk": layout, "single": layout}
@@ -223,7 +223,7 @@ class FastTranslator:
         for number, pieces in enumerate(result.hypotheses):
             ids = list(map(self._ids.__getitem__, pieces))
             is_finished = bool(ids) and ids[-1] in self._ends
-            # It tells scores divided, if it tells them.
+            # Its scores are divided by the length penalty.
             score = scores[number] * len(ids) ** search.length_penalty if scores else math.nan
             if is_finished:
                 ids.pop()
@@ -232,12 +232,12 @@ class FastTranslator:
 
 
 class FastWriter:
-    """A copy of a writer."""
+    """A converted writer."""
 
     name = "ctranslate2"
 
     def __init__(self, path: Path, pieces: list[str], ends: Sequence[int], precision: str, room: int) -> None:
-        """ends: any of them closes a text; room: how many tokens it sees at a time."""
+        """ends: any of them ends a text; room: its context length in tokens."""
         self._path, self.pieces, self._ends, self._precision, self._room = path, pieces, list(ends), precision, room
         self._files = KeptFiles(path)
         self.layouts: Layouts = {"single": Layout()}
@@ -269,7 +269,7 @@ class FastWriter:
                     raise RunError("this text was begun before a fork, and is written by a thread that the new process "
                                    "does not have; begin it again there")  # fmt: skip
             text = text[-(self._room - self._room // 2 + 1) :]
-            steps = self._go_on(engine, text, sampling)
+            steps = self._continue(engine, text, sampling)
 
     def measure(self) -> Layouts:
         """The fastest layout for this model on this machine, by trial."""
@@ -298,16 +298,16 @@ class FastWriter:
         if seed is None or sampling.temperature == 0:
             with suppress(IndexError):  # another thread may take the last
                 engine = idle.pop()
-                return engine, self._go_on(engine, text, sampling)
+                return engine, self._continue(engine, text, sampling)
         with _Here.seeding:
             ctranslate2.set_random_seed(secrets.randbits(31) if seed is None else seed)
             engine = self._start(self.layouts["single"])
-            steps = self._go_on(engine, text, sampling)
+            steps = self._continue(engine, text, sampling)
             first = list(islice(steps, 1))
         return engine, chain(first, steps)
 
-    def _go_on(self, engine: Any, text: list[int], sampling: Sampling) -> Iterator[Any]:
-        left = self._room + 1 - len(text)  # the last is said, and not looked at any more
+    def _continue(self, engine: Any, text: list[int], sampling: Sampling) -> Iterator[Any]:
+        left = self._room + 1 - len(text)  # the last token is generated but not read
         found: Iterator[Any] = engine.generate_tokens(
             [self.pieces[i] for i in text], max_length=left, end_token=self._ends, **_options(sampling)
         )

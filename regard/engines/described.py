@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
 LONGEST_SOURCE = 2**16  # tokens of a line in any training text
-MOST_WAVES = 2**24  # numbers in a table of positions that is worked out
+MOST_WAVES = 2**24  # numbers in a computed table of positions
 
 
-def describe_translator(folder: ModelFolder, tokenizer: Any, told: Generation) -> tuple[Described, Numbers]:
+def describe_translator(folder: ModelFolder, tokenizer: Any, generation: Generation) -> tuple[Described, Numbers]:
     """A translator, and how many positions and rows it has."""
     from regard.formats import ctranslate2, marian, own
 
@@ -37,25 +37,25 @@ def describe_translator(folder: ModelFolder, tokenizer: Any, told: Generation) -
     weights = _read(folder, config, layout, ctranslate2.translator_shapes(config))
     pieces = name_rows(tokenizer.pieces, config.vocab_size)
     made = ctranslate2.describe_translator(
-        config, weights, pieces, told, tokenizer.pad_id, places, alignment_of(folder.about, config)
+        config, weights, pieces, generation, tokenizer.pad_id, places, alignment_of(folder.about, config)
     )
     return made, {"places": [places], "rows": [len(pieces)]}
 
 
-def describe_writer(folder: ModelFolder, tokenizer: Any, told: Generation) -> tuple[Described, Numbers]:
-    """A writer, and how far back it sees and how many rows it has."""
+def describe_writer(folder: ModelFolder, tokenizer: Any, generation: Generation) -> tuple[Described, Numbers]:
+    """A writer, its context length and how many rows it has."""
     from regard.formats import ctranslate2, gpt2, llama, own
 
     layout = choose_layout(folder, {"gpt2": gpt2, "llama": llama, "regard-write": own})
     config: ModelConfig = read_shape(folder, layout.import_config)
     refuse_small_table(config, tokenizer)
     if not ctranslate2.can_write(config):
-        raise ConfigError("CTranslate2 has no writer whose norms come after the sum")
+        raise ConfigError("CTranslate2 has no writer with post-norm layers; only pre-norm ones")
     if config.positions == "sinusoidal" and config.max_positions * config.width > MOST_WAVES:
         raise ConfigError("CTranslate2 has no writer of this shape")
     weights = _read(folder, config, layout, ctranslate2.writer_shapes(config))
     pieces = name_rows(tokenizer.pieces, config.vocab_size)
-    made = ctranslate2.describe_writer(config, weights, pieces, told)
+    made = ctranslate2.describe_writer(config, weights, pieces, generation)
     return made, {"room": [config.max_positions], "rows": [len(pieces)]}
 
 
@@ -69,7 +69,7 @@ def longest_source(about: dict[str, Any]) -> int:
 
 
 def alignment_of(about: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
-    """The layer and the heads that tell where a token was read from; the middle of the decoder if nobody chose."""
+    """The layer and the heads whose attention aligns tokens; by default all heads of the middle layer."""
     layers = config.decoder_layers or config.layers
     found = about.get("alignment")
     found = {"layer": layers // 2, "heads": list(range(config.heads))} if found is None else found

@@ -1,4 +1,4 @@
-"""One token through a translator's decoder, as plain products one after another: what its modules say, said faster.
+"""One decoding step of a translator as plain function calls: the same as its modules compute, faster.
 
 For few rows a module costs Python about as much as its product costs the machine (bench/generate.py, one sentence).
 """
@@ -31,17 +31,17 @@ class FlatDecoder:
 
     @classmethod
     def of(cls, model: nn.Module) -> FlatDecoder | None:
-        """The decoder of a model, if it is of this kind and nobody is watching its modules."""
+        """The decoder of a model, if it is of this kind and no hook is on its modules."""
         if not isinstance(model, EncoderDecoder) or model.training:
             return None
         if model not in _known:
             _known[model] = cls(model) if _is_plain(model) else None
         known = _known[model]
-        return None if known is None or known.is_watched else known
+        return None if known is None or known.is_hooked else known
 
     @property
-    def is_watched(self) -> bool:
-        """Whether somebody looks at what its modules do, which then have to do it themselves."""
+    def is_hooked(self) -> bool:
+        """Whether a tap or a hook needs the modules themselves to run."""
         return any(point.is_open for point in POINTS) or any(
             module._forward_hooks or module._forward_pre_hooks for module in self._modules
         )
@@ -58,7 +58,7 @@ class FlatDecoder:
         return (x if self._norm is None else self._norm(x)).view(whole)
 
 
-# Looking through the modules of a model takes as long as a token, so what was made is kept for as long as the model is.
+# Walking the modules of a model takes as long as a token, so the result is kept as long as the model lives.
 _known: WeakKeyDictionary[nn.Module, FlatDecoder | None] = WeakKeyDictionary()
 
 
@@ -90,7 +90,7 @@ def _flat_block(block: Block) -> Callable[[Tensor, LayerCache, int, Tensor | Non
         x = after_self(x, output(seen.reshape(x.shape)))  # (B, D) or (D,)
 
         assert cache.memory_key is not None and cache.memory_value is not None
-        sources = len(cache.memory_key)  # rows of one source look together
+        sources = len(cache.memory_key)  # rows of one source share a product
         asked = memory_query(before_memory(x)).view(sources, rows // sources, heads, -1).transpose(1, 2)
         seen = attend(asked, cache.memory_key, cache.memory_value, may_attend)  # (M, H, B / M, K)
         x = after_memory(x, memory_output(seen.transpose(1, 2).reshape(x.shape)))  # (B, D) or (D,)

@@ -26,7 +26,7 @@ class KeptFiles:
         self._stamps = self._stamp()
 
     def read(self) -> dict[str, bytes]:
-        """What is in them, by name; or an error if somebody wrote into them."""
+        """What is in them, by name; or an error if they were written to."""
         found = {name: _read_all(handle) for name, handle in self._handles.items()}
         if self._stamp() != self._stamps:
             raise FolderError(f"{self._folder} was changed since it was opened; open the model again")

@@ -62,7 +62,7 @@ def group(lengths: Sequence[int], tokens: int) -> list[list[int]]:
 
 
 def default_limit(source_length: int) -> int:
-    """Most tokens of a translation, the end included: room for any honest one, an end for one that runs away.
+    """Most tokens of a translation, the end included: more than any real one needs, and a bound on repetition.
 
     Sources of like length have the same, so that they can share a batch.
     """

@@ -21,10 +21,10 @@ MOST_TIMES, MOST_SURPLUS = 4, 2**24  # weights a file may have: tables that are 
 
 
 class Layout(Protocol):
-    """How a kind of model lies in a folder: a module of `interop`."""
+    """How a kind of model lies in a folder: a module of `formats`."""
 
     def import_config(self, config: dict[str, Any]) -> ModelConfig:
-        """The shape a config.json tells of."""
+        """The shape in a config.json."""
         ...
 
     def import_weights(self, weights: Weights, shapes: Shapes) -> Weights:
@@ -59,7 +59,7 @@ def refuse_small_table(config: ModelConfig, tokenizer: Tokenizer) -> None:
 
 
 def read_shape(folder: ModelFolder, read: Callable[[dict[str, Any]], Any]) -> Any:
-    """What a config.json tells of a network; one whose parts are not even of the right kind is refused in words."""
+    """The shape in a folder's config.json; values of the wrong type are a FolderError."""
     try:
         return read(folder.config)
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as problem:

@@ -25,11 +25,11 @@ class EngineOptions:
 
     @property
     def wants_fast(self) -> bool:
-        """Whether somebody asked for what only the fast engine can do."""
+        """Whether only the fast engine can do this."""
         return self.engine == "ctranslate2" or self.precision == "int8"
 
 
 def refuse_fast(task: str, running: EngineOptions) -> None:
-    """Says that this family is run by torch only."""
+    """Refuses options of the fast engine for a family that only torch runs."""
     if running.wants_fast:
         raise ConfigError(f"a model to {task} is run by torch in float32; leave --engine and --precision out")

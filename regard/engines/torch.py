@@ -66,26 +66,26 @@ def few_threads(width: int) -> Iterator[int]:
 
 
 class DecoderStep:
-    """A translator as a search sees it: it goes on from a cache, one token a row."""
+    """The step function of a translator: one token per row, from a cache."""
 
     def __init__(
         self, model: Translating, source: Tensor, room: int, wide_threads: int, prefix: Sequence[int] = ()
     ) -> None:
-        """source (B, S) · wide_threads: for logits · prefix: what every row has said already, after its start."""
+        """source (B, S) · wide_threads: for logits · prefix: ids that every row begins with, after its start."""
         self._model, self._wide_threads = model, wide_threads
         memory, may_attend = model.encode(source)
         self._cache: KeyValueCache = model.open_cache(memory, may_attend, room)
         self._flat = FlatDecoder.of(model)
-        self._said = torch.tensor(list(prefix), dtype=torch.long, device=source.device)  # (P,)
+        self._prefix = torch.tensor(list(prefix), dtype=torch.long, device=source.device)  # (P,)
 
     def __call__(self, last: Tensor) -> Tensor:
         """last (B,) -> logits (B, V)"""
         newest = last[:, None]  # (B, 1)
-        if len(self._said) and not self._cache.length:
-            newest = torch.cat([newest, self._said.expand(len(last), -1)], dim=1)  # (B, 1 + P)
+        if len(self._prefix) and not self._cache.length:
+            newest = torch.cat([newest, self._prefix.expand(len(last), -1)], dim=1)  # (B, 1 + P)
         elif self._flat is not None:
             return self._logits(self._flat.advance(last, self._cache))
-        hidden = self._model.advance(newest, self._cache)  # (B, 1, D), or of all that was said
+        hidden = self._model.advance(newest, self._cache)  # (B, 1, D), or of the whole prefix
         return self._logits(hidden[:, -1])
 
     def _logits(self, hidden: Tensor) -> Tensor:
@@ -103,9 +103,9 @@ class DecoderStep:
 
 
 class TextStep:
-    """A writer as a sampler sees it: it goes on from a text, one token a row, as far as anybody wants.
+    """The step function of a writer: one token per row, without a limit.
 
-    When the text is as long as the model can see, its older half is forgotten and the newer half read again.
+    A sliding context window: when it is full, its older half is dropped and the newer half read again.
     """
 
     def __init__(self, model: CausalLM, ids: Tensor, never: Sequence[int] = ()) -> None:
@@ -148,12 +148,12 @@ class TextStep:
 
 
 class Engine(Protocol):
-    """What runs a translator."""
+    """An engine that runs a translator."""
 
     def begin(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
     ) -> Finding:
-        """Begins to translate; the answer waits for the best translations of each source."""
+        """Begins to translate; the result yields the best translations of each source."""
         ...
 
 
@@ -165,15 +165,15 @@ class NativeTranslator:
     def __init__(
         self, model: Translating, ends: Sequence[int], alignment: dict[str, Any], places: int = sys.maxsize
     ) -> None:
-        """ends: any of them closes a translation. alignment: the layer and the heads, both from 0, that tell where a
-        token was read from. places: most tokens of a translation, as the fast engine has them.
+        """ends: any of them ends a translation. alignment: the layer and the heads, both from 0, whose attention
+        aligns tokens. places: most tokens of a translation, as the fast engine has them.
         """
         self._model, self._ends, self._alignment, self._places = model, ends, alignment, places
 
     def begin(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
     ) -> Finding:
-        """The work is done when its answer is asked for: the best translations of each source.
+        """Runs when its result is read: the best translations of each source.
 
         limits: most tokens of each translation, the end included. prefixes: what each must begin with.
         """
@@ -194,7 +194,7 @@ class NativeTranslator:
         self, other: Engine, sources: Sequence[list[int]], limits: Sequence[int], search: Search,
         phrases: Sequence[Sequence[list[int]]],
     ) -> Finding:  # fmt: skip
-        """As `begin`, where a translation must contain the phrases of its source; those without are left to another."""
+        """As `begin`, where a translation must contain the phrases of its source; the rest go to `other`."""
         plain = [row for row, wanted in enumerate(phrases) if not wanted]
         forced = [row for row, wanted in enumerate(phrases) if wanted]
         wait = other.begin([sources[row] for row in plain], [limits[row] for row in plain], search)
@@ -224,29 +224,29 @@ class NativeTranslator:
 
     @torch.inference_mode()
     def trace(self, sources: Sequence[list[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
-        """The same, with where each token was read from: what was found is said once more, and watched."""
+        """The same hypotheses with their attention, from one forced pass over each."""
         from regard.model.capture import record_attention
 
         layer, heads = self._alignment["layer"], self._alignment["heads"]
         flat = [(row, number) for row, hypotheses in enumerate(found) for number in range(len(hypotheses))]
         sizes = [len(sources[row]) + len(found[row][number].ids) for row, number in flat]
-        watched = [list(hypotheses) for hypotheses in found]
+        traced = [list(hypotheses) for hypotheses in found]
         device = next(self._model.parameters()).device
         for indexes in group(sizes, TOKENS_PER_BATCH):
             rows = [flat[index] for index in indexes]
-            said = [found[row][number] for row, number in rows]
+            hypotheses = [found[row][number] for row, number in rows]
             source = _pad([sources[row] for row, _ in rows], self._model.pad_id).to(device)  # (B, S)
-            forced = [[self._model.start_id, *one.ids][: self._model.longest] for one in said]
+            forced = [[self._model.start_id, *one.ids][: self._model.longest] for one in hypotheses]
             target = _pad(forced, self._model.pad_id).to(device)  # (B, T)
             with record_attention(self._model) as recorded:
                 self._model(source, target)
             weights = recorded[f"{self._model.DECODER}blocks.{layer}.cross_attention"][0][:, heads].mean(
                 dim=1
             )  # (B, T, S)
-            for (row, number), one, rows_seen in zip(rows, said, weights.tolist(), strict=True):
+            for (row, number), one, rows_seen in zip(rows, hypotheses, weights.tolist(), strict=True):
                 attention = [line[: len(sources[row])] for line in rows_seen[: len(one.ids) + one.is_finished]]
-                watched[row][number] = replace(one, attention=attention)
-        return watched
+                traced[row][number] = replace(one, attention=attention)
+        return traced
 
 
 @torch.inference_mode()
@@ -263,7 +263,7 @@ def translate_ids(
 
     limits: most tokens of each translation, the end included. prefix: what all begin with; its tokens are not scored.
     """
-    if model.training:  # to say it again takes as long as a token
+    if model.training:  # calling eval() again takes as long as a token
         model.eval()
     answers: list[list[Hypothesis]] = [[] for _ in sources]
     for indexes in group([len(ids) for ids in sources], TOKENS_PER_BATCH // search.beams):

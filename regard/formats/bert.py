@@ -35,9 +35,9 @@ NAMES = (
     ("feed_forward.down.", "output.dense."),
     ("turn_norm.", "cls.predictions.transform.LayerNorm."),
     ("turn.", "cls.predictions.transform.dense."),
-    ("output.weight", "cls.predictions.decoder.weight"),  # where there is a table of its own to say tokens with
+    ("output.weight", "cls.predictions.decoder.weight"),  # where output embeddings are not tied
 )
-# The pooler and the next-sentence head belong to another task; places are counted, not learned.
+# The pooler and the next-sentence head belong to another task; position ids are a range.
 UNUSED = r"^bert\.pooler\.|^cls\.seq_relationship\.|\.position_ids$"
 BIAS, DECODER_BIAS = "cls.predictions.bias", "cls.predictions.decoder.bias"  # one, unless there are two tables
 USED = {
@@ -77,7 +77,7 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
 
 
 def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:
-    """What belongs into config.json."""
+    """The config.json of a model."""
     return {
         "architectures": ["BertForMaskedLM"],
         "model_type": "bert",
@@ -104,24 +104,24 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
 
 
 def read_shape(config: dict[str, Any], keys: Keys) -> ModelConfig:
-    """What BERT and its kin tell of a network in the same words."""
-    told = take(config, keys)
-    if told.get("type_vocab_size") == 0:
+    """The shape of a BERT or a BertGeneration, whose config.json have the same keys."""
+    given = take(config, keys)
+    if given.get("type_vocab_size") == 0:
         raise FolderError("config.json has type_vocab_size=0, and a BERT adds a token type's vector to each token; "
                           "it must be at least 1")  # fmt: skip
     return make_shape(
-        kind="bert" if "type_vocab_size" in told else "bert-generation",
-        vocab_size=told["vocab_size"],
-        layers=told["num_hidden_layers"],
-        width=told["hidden_size"],
-        heads=told["num_attention_heads"],
-        ffn_width=told["intermediate_size"],
-        activation=activation(told, "hidden_act"),
-        epsilon=told["layer_norm_eps"],
-        max_positions=told["max_position_embeddings"],
-        dropout=told["hidden_dropout_prob"],
-        token_types=told.get("type_vocab_size", 0),
-        tie_embeddings=told.get("tie_word_embeddings", True),
+        kind="bert" if "type_vocab_size" in given else "bert-generation",
+        vocab_size=given["vocab_size"],
+        layers=given["num_hidden_layers"],
+        width=given["hidden_size"],
+        heads=given["num_attention_heads"],
+        ffn_width=given["intermediate_size"],
+        activation=activation(given, "hidden_act"),
+        epsilon=given["layer_norm_eps"],
+        max_positions=given["max_position_embeddings"],
+        dropout=given["hidden_dropout_prob"],
+        token_types=given.get("type_vocab_size", 0),
+        tie_embeddings=given.get("tie_word_embeddings", True),
         **SHAPE,
     )
 

@@ -1,7 +1,6 @@
 """`BertGenerationEncoder` and `BertGenerationDecoder`; a plain BERT as either.
 
-They are BERT's layers without kinds of texts; the decoder has cross-attention, and its output is the table of tokens
-with a bias.
+They are BERT's layers without token types; the decoder has cross-attention, and a tied output layer with a bias.
 """
 
 from __future__ import annotations
@@ -52,7 +51,9 @@ def import_decoder_config(config: dict[str, Any]) -> ModelConfig:
     """The shape of a decoder, which must be one."""
     for name in ("is_decoder", "add_cross_attention"):
         if not config.get(name):
-            raise FolderError(f"config.json has {name}={config.get(name)!r}; a decoder here looks at an encoder")
+            raise FolderError(
+                f"config.json has {name}={config.get(name)!r}; a decoder here has cross-attention to an encoder"
+            )
     return read_shape(config, DECODER_KEYS)
 
 
@@ -77,8 +78,8 @@ def export_encoder_config(config: dict[str, Any]) -> dict[str, Any]:
 
 def export_decoder_config(config: dict[str, Any]) -> dict[str, Any]:
     """A plain BERT's config.json as that of a decoder."""
-    told = {"architectures": ["BertGenerationDecoder"], "is_decoder": True, "add_cross_attention": True}
-    return export_encoder_config(config) | told
+    changes = {"architectures": ["BertGenerationDecoder"], "is_decoder": True, "add_cross_attention": True}
+    return export_encoder_config(config) | changes
 
 
 def load_partial(weights: Weights, shapes: Shapes) -> tuple[Weights, list[str], list[str]]:

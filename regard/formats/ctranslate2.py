@@ -1,4 +1,4 @@
-"""Our translators and writers in CTranslate2's words, from arrays. Imports neither torch nor CTranslate2.
+"""Our translators and writers as CTranslate2 models, from arrays. Imports neither torch nor CTranslate2.
 
 What is described here is written as the fast engine's copy of a model, and compared with a copy that is there already.
 Names and settings are those of `ctranslate2.specs`; a test holds the bytes against what that writes.
@@ -79,28 +79,28 @@ def _stack_shapes(prefix: str, model: ModelConfig, layers: int, *, reads_memory:
 
 
 def describe_translator(
-    model: ModelConfig, weights: Weights, pieces: list[str], told: Generation, pad_id: int, places: int,
+    model: ModelConfig, weights: Weights, pieces: list[str], generation: Generation, pad_id: int, places: int,
     alignment: dict[str, Any],
 ) -> Described:  # fmt: skip
-    """A translator with a name for every row of its table, but without padding where that is the last row, is read as
-    nothing and is never generated, as in all that are trained here.
+    """A translator with a name for every row of its embedding table. Padding is left out where it is the last row, all
+    zeros and never generated, as in all models trained here.
 
-    places: how many positions it knows. alignment: the layer and the heads, both from 0, whose mean tells where a token
-    was read from; CTranslate2 takes the first heads of a layer, so they are put there.
+    places: how many positions it knows. alignment: the layer and the heads, both from 0, whose mean attention
+    aligns tokens; CTranslate2 takes the first heads of a layer, so they are moved there.
     """
     layer, heads = alignment["layer"], alignment["heads"]
     weights = dict(weights)
-    _bring_forward(weights, f"decoder.blocks.{layer}.cross_attention.", heads, model.heads)
+    _move_to_front(weights, f"decoder.blocks.{layer}.cross_attention.", heads, model.heads)
     table, bias = weights["embedding.table.weight"], weights.get("output_bias")  # (V, D), (V,)
-    start = pad_id if told.start is None else told.start
-    is_nothing = start == pad_id == len(table) - 1 and pad_id in told.never and not table[pad_id].any()
-    rows, never = slice(None), list(told.never)
+    start = pad_id if generation.start is None else generation.start
+    is_nothing = start == pad_id == len(table) - 1 and pad_id in generation.never and not table[pad_id].any()
+    rows, never = slice(None), list(generation.never)
     if is_nothing:
-        rows, start, never = slice(-1), told.ends[0], [number for number in told.never if number != pad_id]
+        rows, start, never = slice(-1), generation.ends[0], [number for number in generation.never if number != pad_id]
     if never:
         bias = np.zeros(len(table), np.float32) if bias is None else bias.copy()
         bias[never] = NEVER
-    end, table, encodings = pieces[told.ends[0]], table[rows], waves(places, model.width)  # (V or V - 1, D)
+    end, table, encodings = pieces[generation.ends[0]], table[rows], waves(places, model.width)  # (V or V - 1, D)
     made = Described("TransformerSpec", 7, "shared_vocabulary.json", pieces[rows])
     made.config = _config(model, pieces, end) | {
         "decoder_start_token": pieces[start], "add_source_bos": False, "add_source_eos": False,
@@ -124,20 +124,20 @@ def describe_translator(
     return made
 
 
-def describe_writer(model: ModelConfig, weights: Weights, pieces: list[str], told: Generation) -> Described:
+def describe_writer(model: ModelConfig, weights: Weights, pieces: list[str], generation: Generation) -> Described:
     """A writer, of GPT-2's shape or a modern one."""
     made = Described("TransformerDecoderSpec", 8, "vocabulary.json", pieces)
-    made.config = _config(model, pieces, pieces[told.ends[0]])
-    made.config["multi_query_attention"] = model.kv_heads != model.heads  # as they say it, also where nobody chose
+    made.config = _config(model, pieces, pieces[generation.ends[0]])
+    made.config["multi_query_attention"] = model.kv_heads != model.heads  # as its own converter sets it
     table = weights["embedding.table.weight"]  # (V, D)
     made.variables |= _settings("decoder", num_heads=np.int16(model.heads), pre_norm=True,
                                 activation=np.int8(ACTIVATIONS[model.activation]), scale_embeddings=False)  # fmt: skip
     made.variables |= _decoder_settings(-1, 1, start_from_zero_embedding=False)
     made.variables["decoder/embeddings/weight"] = table
     made.variables["decoder/projection/weight"] = weights.get("output.weight", table)
-    if told.never:
+    if generation.never:
         bias = np.zeros(len(pieces), np.float32)
-        bias[list(told.never)] = NEVER
+        bias[list(generation.never)] = NEVER
         made.variables["decoder/projection/bias"] = bias
     if model.positions != "rotary":
         learned = weights.get("stack.positions.table")
@@ -225,8 +225,8 @@ class _Stack:
                 self.made.variables[f"{self.theirs}{theirs}/{their_kind}"] = self.weights[ours]
 
 
-def _bring_forward(weights: Weights, prefix: str, heads: list[int], count: int) -> None:
-    """Gives these heads of an attention the first places; what the attention does stays the same."""
+def _move_to_front(weights: Weights, prefix: str, heads: list[int], count: int) -> None:
+    """Moves these heads of an attention to the front; its output stays the same."""
     order = [*heads, *(head for head in range(count) if head not in heads)]
     for part in PARTS:
         for kind in ("weight", "bias"):

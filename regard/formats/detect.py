@@ -30,7 +30,7 @@ WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
 def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """What regard.json would tell of it, as far as a config.json does. Of Hugging Face's folders only."""
+    """The metadata that regard.json would hold, as far as config.json has it. Of Hugging Face's folders only."""
     named = config.get("architectures")
     architecture = named[0] if isinstance(named, list) and named else None
     if not isinstance(architecture, str) or architecture not in FAMILIES:

@@ -1,6 +1,6 @@
 """`EncoderDecoderModel`: an encoder and a decoder put together, each side a BERT or a BertGeneration.
 
-A side keeps its class: a BERT has kinds of texts and a head that turns hidden states, a BertGeneration has neither.
+A side keeps its class: a BERT has token types and a transform in its head, a BertGeneration has neither.
 Knows dictionaries and tensors, no files.
 """
 
@@ -40,12 +40,12 @@ CROSS, HEAD = (".cross_attention.", ".cross_residual."), ("turn.", "turn_norm.",
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape of the decoder in a config.json, with that of the encoder inside."""
-    told = take(config, KEYS)
-    return join(import_side(told["encoder"], "encoder"), import_side(told["decoder"], "decoder"))
+    given = take(config, KEYS)
+    return join(import_side(given["encoder"], "encoder"), import_side(given["decoder"], "decoder"))
 
 
 def import_side(config: dict[str, Any], side: str) -> ModelConfig:
-    """The shape of one side; a decoder must be one that looks at an encoder."""
+    """The shape of one side; a decoder must have cross-attention."""
     kind, where = config.get("model_type"), f"{CONFIG}, {side},"
     refuse_others(where, {"model_type": kind}, model_type=tuple(LAYOUTS))
     if side == "decoder":
@@ -64,18 +64,20 @@ def join(encoder: ModelConfig, decoder: ModelConfig) -> ModelConfig:
 
 
 def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any]:
-    """What belongs into config.json."""
+    """The config.json of a model."""
     assert model.encoder is not None and model.start_id is not None
     marks = {"bos_token_id": model.start_id, "eos_token_id": end_id, "pad_token_id": pad_id}
     sides = {}
     for side, shape in (("encoder", model.encoder), ("decoder", model)):
-        told = bert.export_config(shape, pad_id) | marks | {
+        settings = bert.export_config(shape, pad_id) | marks | {
             "architectures": [CLASSES[shape.kind, side]],
             "model_type": shape.kind,
             "is_decoder": side == "decoder",
             "add_cross_attention": side == "decoder",
         }  # fmt: skip
-        sides[side] = told if shape.kind == "bert" else {n: v for n, v in told.items() if n != "type_vocab_size"}
+        sides[side] = (
+            settings if shape.kind == "bert" else {n: v for n, v in settings.items() if n != "type_vocab_size"}
+        )
     return {
         "architectures": ["EncoderDecoderModel"],
         "model_type": "encoder-decoder",
@@ -105,8 +107,8 @@ def import_weights(weights: Weights, shapes: Shapes, model: ModelConfig) -> Weig
 
 
 def export_weights(weights: dict[str, Tensor], model: ModelConfig) -> dict[str, Tensor]:
-    """Weights of both sides under their names; of a BERT that encodes also the pooler it has there, which nothing
-    reads: `transformers` would say that it is missing.
+    """Weights of both sides under their names; of a BERT encoder also an unused pooler: `transformers` would
+    otherwise report it as missing.
     """
     assert model.encoder is not None
     encoder, decoder = (

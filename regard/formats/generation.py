@@ -1,4 +1,4 @@
-"""How a model's texts begin and end, and what is never generated, as generation_config.json says. Imports no torch.
+"""How a model's texts begin and end, and which tokens are never generated: generation_config.json. Imports no torch.
 
 What a call of ours sets anyway (beams, temperature, length, how many are returned) is not read here.
 """
@@ -62,14 +62,14 @@ GENERATION = Keys(
 
 @dataclass(frozen=True)
 class Generation:
-    """What a search or a sampler must know of a model beside its logits."""
+    """What decoding needs of a model beside its logits."""
 
-    ends: tuple[int, ...]  # any of them closes a text
+    ends: tuple[int, ...]  # any of them ends a text
     begin: int | None = None  # what an empty text begins with
     start: int | None = None  # of a translator: what the decoder reads first
     first: int | None = None  # of a translator: what it must generate first
     never: tuple[int, ...] = ()  # is never generated
-    is_end_forced: bool = False  # of a translator: a text that finds no end is closed within its limit
+    is_end_forced: bool = False  # of a translator: a text without an end gets one at its limit
 
 
 def read_generation(content: Mapping[str, Any], file: str, size: int, *, is_translator: bool) -> Generation:

@@ -1,6 +1,6 @@
 """Our classic writers as Hugging Face's `GPT2LMHeadModel`. Knows dictionaries and tensors, no files.
 
-GPT-2 keeps query, key and value in one matrix, and all matrices the other way round.
+GPT-2 has query, key and value in one matrix, and all matrices transposed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAMES = (
     ("feed_forward.up.", "mlp.c_fc."),
     ("feed_forward.down.", "mlp.c_proj."),
 )
-OUTPUT = {"output.weight": "lm_head.weight"}  # where tokens are said with a table of their own
+OUTPUT = {"output.weight": "lm_head.weight"}  # where output embeddings are not tied
 UNUSED = r"\.attn\.(masked_)?bias$"  # masks that older versions kept among the weights
 PARTS = ("query", "key", "value")
 KEYS = config_keys(
@@ -98,7 +98,7 @@ def _expect(shapes: Shapes) -> Shapes:
 
 
 def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
-    """What belongs into config.json."""
+    """The config.json of a model."""
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
@@ -122,19 +122,19 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json."""
-    told = take(config, KEYS)
+    given = take(config, KEYS)
     return make_shape(
         kind="gpt2",
-        vocab_size=told["vocab_size"],
-        layers=told["n_layer"],
-        width=told["n_embd"],
-        heads=told["n_head"],
-        ffn_width=4 * told["n_embd"] if told["n_inner"] is None else told["n_inner"],
-        activation=activation(told, "activation_function"),
-        epsilon=told["layer_norm_epsilon"],
-        tie_embeddings=told["tie_word_embeddings"],
-        max_positions=told["n_positions"],
-        dropout=told["resid_pdrop"],
+        vocab_size=given["vocab_size"],
+        layers=given["n_layer"],
+        width=given["n_embd"],
+        heads=given["n_head"],
+        ffn_width=4 * given["n_embd"] if given["n_inner"] is None else given["n_inner"],
+        activation=activation(given, "activation_function"),
+        epsilon=given["layer_norm_epsilon"],
+        tie_embeddings=given["tie_word_embeddings"],
+        max_positions=given["n_positions"],
+        dropout=given["resid_pdrop"],
         **SHAPE,
     )
 

@@ -1,4 +1,4 @@
-"""Every key of somebody's JSON file is used, known to change nothing, or refused by name; none is skipped in silence.
+"""Every key of another program's JSON file is used, known to change nothing, or refused by name; none is ignored.
 
 A table per file and architecture; defaults are those of `transformers`. Imports no torch.
 """
@@ -57,7 +57,7 @@ def refuse_others(file: str, content: Mapping[str, Any], **known: tuple[Any, ...
 
 
 def _checked(keys: Keys, name: str, value: Any, default: Any) -> Any:
-    """The value, which must be of the kind of its default; null stands for a default of none only."""
+    """The value, which must be of the kind of its default; null is allowed only where the default is None."""
     kinds: dict[type, tuple[tuple[type, ...], str]] = {
         bool: ((bool,), "true or false"), int: ((int,), "a whole number"), float: ((int, float), "a number"),
         str: ((str,), "a word"), dict: ((dict,), "an object"),

@@ -28,8 +28,8 @@ NAMES = (
     ("feed_forward.gate.", "mlp.gate_proj."),
     ("feed_forward.down.", "mlp.down_proj."),
 )
-OUTPUT = {"output.weight": "lm_head.weight"}  # where tokens are said with a table of their own
-UNUSED = r"rotary_emb\.inv_freq$"  # worked out, not learned
+OUTPUT = {"output.weight": "lm_head.weight"}  # where output embeddings are not tied
+UNUSED = r"rotary_emb\.inv_freq$"  # computed, not learned
 KEYS = config_keys(
     "LlamaConfig",
     used={
@@ -68,7 +68,7 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
 
 
 def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
-    """What belongs into config.json."""
+    """The config.json of a model."""
     return {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
@@ -96,39 +96,38 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
 
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json."""
-    told = take(config, KEYS)
-    width, heads = told["hidden_size"], told["num_attention_heads"]
-    if told["head_dim"] is not None:
-        refuse_others(CONFIG, told, head_dim=(None if heads < 1 else width // heads,))
-    kv_heads = heads if told["num_key_value_heads"] is None else told["num_key_value_heads"]
+    given = take(config, KEYS)
+    width, heads = given["hidden_size"], given["num_attention_heads"]
+    if given["head_dim"] is not None:
+        refuse_others(CONFIG, given, head_dim=(None if heads < 1 else width // heads,))
+    kv_heads = heads if given["num_key_value_heads"] is None else given["num_key_value_heads"]
     return make_shape(
         kind="llama",
-        vocab_size=told["vocab_size"],
-        layers=told["num_hidden_layers"],
+        vocab_size=given["vocab_size"],
+        layers=given["num_hidden_layers"],
         width=width,
         heads=heads,
         kv_heads=None if kv_heads == heads else kv_heads,
-        ffn_width=told["intermediate_size"],
-        activation=activation(told, "hidden_act"),
-        epsilon=told["rms_norm_eps"],
-        rotary_base=_rotary_base(told),
-        tie_embeddings=told["tie_word_embeddings"],
-        max_positions=told["max_position_embeddings"],
-        dropout=told["hidden_dropout"],
+        ffn_width=given["intermediate_size"],
+        activation=activation(given, "hidden_act"),
+        epsilon=given["rms_norm_eps"],
+        rotary_base=_rotary_base(given),
+        tie_embeddings=given["tie_word_embeddings"],
+        max_positions=given["max_position_embeddings"],
+        dropout=given["hidden_dropout"],
         **SHAPE,
     )
 
 
-def _rotary_base(told: dict[str, Any]) -> float:
-    """How slowly the slowest pair turns: rope_parameters has it, or the older keys; every kind but the plain one is
-    refused."""
-    turning = told["rope_scaling"] or told["rope_parameters"] or {}  # in the order of transformers
+def _rotary_base(given: dict[str, Any]) -> float:
+    """The base of rotary wavelengths, from rope_parameters or the older keys; any scaling is refused."""
+    turning = given["rope_scaling"] or given["rope_parameters"] or {}  # in the order of transformers
     if not isinstance(turning, dict):
         raise FolderError(f"{CONFIG} has rope_parameters={turning!r:.80}, which is not an object")
     turning = take(turning, ROTARY)
     kind = turning["rope_type"] or turning["type"] or "default"
     refuse_others(ROTARY.file, {"rope_type": kind}, rope_type=("default",))
-    base = told["rope_theta"] if turning["rope_theta"] is None else turning["rope_theta"]
+    base = given["rope_theta"] if turning["rope_theta"] is None else turning["rope_theta"]
     if isinstance(base, bool) or not isinstance(base, int | float):
         raise FolderError(f"{CONFIG} has rope_theta={base!r:.80}, which is not a number")
     return float(base)

@@ -1,7 +1,7 @@
 """Our translators as Hugging Face's: names of weights, config.json, generation_config.json.
 
 Post-norm translators are `MarianMTModel`, pre-norm ones `PegasusForConditionalGeneration`: the two have the same
-names and differ in where the norm stands. Knows dictionaries and tensors, no files.
+names and differ in where the norm is. Knows dictionaries and tensors, no files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from regard.formats.weights import Shapes, Weights, waves
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Ours -> theirs, piece by piece of a name, in this order.
+# Ours -> theirs, part by part of a name, in this order.
 NAMES = (
     ("embedding.table.", "model.shared."),
     ("encoder.blocks.", "model.encoder.layers."),
@@ -38,7 +38,7 @@ NAMES = (
     ("feed_residual.norm.", "final_layer_norm."),
     ("feed_forward.up.", "fc1."),
     ("feed_forward.down.", "fc2."),
-    ("output.weight", "lm_head.weight"),  # of the whole model, where it has a table of its own to say tokens with
+    ("output.weight", "lm_head.weight"),  # of the whole model, where output embeddings are not tied
 )
 KEYS = {
     kind: config_keys(
@@ -49,7 +49,7 @@ KEYS = {
             "decoder_layers": 12, "decoder_ffn_dim": 4096, "decoder_attention_heads": 16,
             "activation_function": "gelu", "scale_embedding": False, "tie_word_embeddings": True,
             "decoder_vocab_size": None,
-            "has_output_bias": True,  # ours says whether there is one that was learned; theirs always have it
+            "has_output_bias": True,  # ours: whether there is a learned one; theirs always have it
         },
         # What the first converter wrote, and transformers does not read: each kind has its norms in one place.
         idle="attention_dropout activation_dropout encoder_layerdrop decoder_layerdrop static_position_embeddings "
@@ -63,17 +63,17 @@ KEYS = {
     )
     for kind, size in (("marian", 58101), ("pegasus", 50265))
 }  # fmt: skip
-UNSAID = -1e8  # a bias that keeps a token from being said is below this, and none that was learned
+SUPPRESSED = -1e8  # a bias below this suppresses a token; no learned one is
 BIAS, POSITIONS = "final_logits_bias", "embed_positions.weight"
 SHARED, COPIES = "model.shared.weight", [f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder")]
 ARCHITECTURES = {"post": ("marian", "MarianMTModel"), "pre": ("pegasus", "PegasusForConditionalGeneration")}
 
 
 def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) -> dict[str, Tensor]:
-    """Weights under the names `transformers` knows, and a bias that keeps padding from ever being said.
+    """Weights under the names `transformers` knows, and a bias that suppresses padding.
 
-    Of Pegasus also the waves: it makes the same ones, but whoever opens it is told that weights are missing. With an
-    own table to say tokens with, each side's copy of the other table too: `transformers` then ties none of them.
+    For Pegasus also the sinusoids: it computes the same ones, but would report missing weights. Where output embeddings
+    are not tied, each side's copy of the input embeddings too: `transformers` then ties none of them.
     """
     import torch
 
@@ -101,8 +101,8 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     mine = {name: shape for name, shape in shapes.items() if name != "output_bias"}
     check(kept, {rename(name, NAMES): shape for name, shape in mine.items()})
     found = {name: kept[rename(name, NAMES)] for name in mine}
-    if "output_bias" not in shapes and bias is not None and ((bias != 0) & (bias > UNSAID)).any():
-        raise FolderError(f"weight {BIAS} has been learned, and config.json says that there is none")
+    if "output_bias" not in shapes and bias is not None and ((bias != 0) & (bias > SUPPRESSED)).any():
+        raise FolderError(f"weight {BIAS} has been learned, but config.json has no such bias")
     if "output_bias" in shapes:
         bias = np.zeros((1, *shapes["output_bias"]), np.float32) if bias is None else bias
         check({BIAS: bias}, {BIAS: (1, *shapes["output_bias"])})
@@ -124,7 +124,7 @@ def _check_positions(tables: Weights) -> None:
 
 
 def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any]:
-    """What belongs into config.json."""
+    """The config.json of a model."""
     kind, architecture = ARCHITECTURES[model.norm]
     sides = {
         f"{side}_{name}": value
@@ -171,31 +171,31 @@ def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json, ours or that of an opus-mt."""
     kind = config.get("model_type")
-    told = take(config, KEYS["pegasus" if kind == "pegasus" else "marian"])
+    given = take(config, KEYS["pegasus" if kind == "pegasus" else "marian"])
     refuse_others(
-        CONFIG, told, scale_embedding=(True,), decoder_attention_heads=(told["encoder_attention_heads"],),
-        decoder_ffn_dim=(told["encoder_ffn_dim"],),
-        decoder_vocab_size=(None, told["vocab_size"]),
+        CONFIG, given, scale_embedding=(True,), decoder_attention_heads=(given["encoder_attention_heads"],),
+        decoder_ffn_dim=(given["encoder_ffn_dim"],),
+        decoder_vocab_size=(None, given["vocab_size"]),
     )  # fmt: skip
-    layers, decoder_layers = told["encoder_layers"], told["decoder_layers"]
+    layers, decoder_layers = given["encoder_layers"], given["decoder_layers"]
     return make_shape(
-        vocab_size=told["vocab_size"],
+        vocab_size=given["vocab_size"],
         layers=layers,
         decoder_layers=None if decoder_layers == layers else decoder_layers,
-        width=told["d_model"],
-        heads=told["encoder_attention_heads"],
-        ffn_width=told["encoder_ffn_dim"],
+        width=given["d_model"],
+        heads=given["encoder_attention_heads"],
+        ffn_width=given["encoder_ffn_dim"],
         norm="pre" if kind == "pegasus" else "post",
-        activation=activation(told, "activation_function"),
-        max_positions=told["max_position_embeddings"],
-        dropout=told["dropout"],
-        tie_embeddings=told["tie_word_embeddings"],
-        has_output_bias=told["has_output_bias"],
+        activation=activation(given, "activation_function"),
+        max_positions=given["max_position_embeddings"],
+        dropout=given["dropout"],
+        tie_embeddings=given["tie_word_embeddings"],
+        has_output_bias=given["has_output_bias"],
     )
 
 
 def generation_config(end_id: int, pad_id: int, beams: int, max_length: int) -> dict[str, Any]:
-    """What belongs into generation_config.json."""
+    """The generation_config.json of a model."""
     return {
         "num_beams": beams,
         "length_penalty": 1.0,

@@ -1,4 +1,4 @@
-"""Weights under other people's names: all of them are used, or the error lists which are not."""
+"""Weights under other programs' names: all of them are used, or the error lists which are not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def rename(name: str, table: tuple[tuple[str, str], ...]) -> str:
-    """A name of ours with each piece replaced, in the order of the table."""
+    """A name of ours with each part replaced, in the order of the table."""
     for ours, theirs in table:
         name = name.replace(ours, theirs)
     return name

@@ -20,7 +20,7 @@ OLD_WEIGHTS = {".feed_forward.rise.": ".feed_forward.up.", ".feed_forward.fall."
 
 
 def export_config(model: ModelConfig, task: str) -> dict[str, Any]:
-    """What belongs into config.json; its model_type says that only regard opens it."""
+    """The config.json of a model; its model_type is one that only regard opens."""
     return {
         "architectures": [f"Regard{task.capitalize()}"],
         "model_type": f"{PREFIX}{task}",
@@ -41,8 +41,8 @@ def _renamed(settings: dict[str, Any]) -> dict[str, Any]:
     return found | ({"encoder": _renamed(found["encoder"])} if isinstance(found.get("encoder"), dict) else {})
 
 
-def tells_all(layout: Any, config: dict[str, Any], model: ModelConfig) -> bool:
-    """Whether a config.json in somebody's layout tells the whole shape of a model: it reads back as it was."""
+def describes_fully(layout: Any, config: dict[str, Any], model: ModelConfig) -> bool:
+    """Whether a config.json in another layout holds the whole shape of a model: it reads back unchanged."""
     try:
         read = layout.import_config(config)
     except FolderError:
@@ -51,10 +51,10 @@ def tells_all(layout: Any, config: dict[str, Any], model: ModelConfig) -> bool:
 
 
 def _plainly(model: ModelConfig) -> dict[str, Any]:
-    """The settings of a shape, where one that says the same as none is none."""
+    """The settings of a shape, with None where a value equals what None means."""
     same = {"decoder_layers": model.layers, "kv_heads": model.heads, "value_width": model.width // model.heads}
-    told = model.model_dump(exclude={"kind"})
-    return told | {name: None for name, value in same.items() if told[name] == value}
+    settings = model.model_dump(exclude={"kind"})
+    return settings | {name: None for name, value in same.items() if settings[name] == value}
 
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,7 +1,7 @@
 """CTranslate2's files, made of arrays: the same model, the same bytes. Imports neither torch nor CTranslate2.
 
-Its own way of writing them brings torch along; so that a copy can be compared with what we would write wherever it is
-opened, the format is written here: version, name and revision, then each variable with its name, shape, type and
+Its own converter imports torch; so that a converted model can be verified wherever it is opened, the format is written
+here: version, name and revision, then each variable with its name, shape, type and
 numbers, then the names of those that repeat another.
 """
 
@@ -24,7 +24,7 @@ WEIGHTS, CONFIG = "model.bin", "config.json"
 
 @dataclass
 class Described:
-    """A model in CTranslate2's words."""
+    """A model as CTranslate2 stores it."""
 
     name: str
     revision: int

@@ -24,7 +24,7 @@ ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
 }
-# What they are called, how they were trained or are returned: no number depends on it.
+# Names, training and return options: no output depends on them.
 IDLE = words("""
     architectures model_type transformers_version name_or_path dtype torch_dtype use_bfloat16 use_cache torchscript
     output_hidden_states output_attentions output_past output_scores return_dict return_dict_in_generate
@@ -42,7 +42,7 @@ ONLY: dict[str, tuple[Any, ...]] = {
     "add_cross_attention": (None, False),
     "is_encoder_decoder": (None, False),
 }
-# The tokens that begin, end and fill a text; what is done with them is said by `generation.py` and the tokenizer.
+# The tokens that begin, end and fill a text; `generation.py` and the tokenizer read them.
 TOKENS = frozenset({"bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id"})
 
 

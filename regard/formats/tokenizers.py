@@ -1,4 +1,4 @@
-"""Tokenizers in Hugging Face's folders: ours are told to `AutoTokenizer`, theirs are read as it reads them.
+"""Tokenizers in Hugging Face's folders: ours are written for `AutoTokenizer`, theirs are read as it reads them.
 
 Imports no torch.
 """
@@ -62,7 +62,7 @@ KEYS = Keys(
 
 
 def tokenizer_config(max_length: int, *, splits_special: bool = True, **roles: str) -> dict[str, Any]:
-    """Roles are names of special pieces (eos_token, pad_token, …); if they are split, their names in a text are text.
+    """Roles are names of special tokens (eos_token, pad_token, …); if they are split, their names in a text are text.
 
     Without the class's name, that of the model's own family would be taken.
     """
@@ -76,15 +76,15 @@ def tokenizer_config(max_length: int, *, splits_special: bool = True, **roles: s
 
 
 def translator_config(tokenizer: Tokenizer | SentencePieces, max_length: int) -> dict[str, Any]:
-    """What tokenizer_config.json says of a translator's."""
+    """The tokenizer_config.json of a translator."""
     if isinstance(tokenizer, Tokenizer) and tokenizer.id_of("[CLS]") is not None:  # a BERT's
         return tokenizer_config(max_length, splits_special=False) | bert_roles(tokenizer)
     names = {f"{role}_token": tokenizer.pieces[number] for role, number in (
         ("eos", tokenizer.end_id), ("unk", tokenizer.unknown_id), ("pad", tokenizer.pad_id))}  # fmt: skip
-    told = tokenizer_config(max_length) | names
+    config = tokenizer_config(max_length) | names
     if isinstance(tokenizer, SentencePieces):
-        return told | {"tokenizer_class": "MarianTokenizer", "separate_vocabs": False}
-    return told
+        return config | {"tokenizer_class": "MarianTokenizer", "separate_vocabs": False}
+    return config
 
 
 def bert_roles(tokenizer: Tokenizer) -> dict[str, str]:
@@ -96,7 +96,7 @@ def bert_roles(tokenizer: Tokenizer) -> dict[str, str]:
 def read_tokenizer(
     folder: Path, config: Mapping[str, Any] | None = None, rows: int | None = None
 ) -> Tokenizer | SentencePieces:
-    """The tokenizer of a folder: of ours as it is; of somebody's, whose config.json is given, as `AutoTokenizer` makes
+    """The tokenizer of a folder: of ours as it is; of others, whose config.json is given, as `AutoTokenizer` makes
     it of tokenizer.json, vocab.txt, vocab.json with merges.txt or with two .spm. rows: of the model's table.
     """
     if config is None:
@@ -109,24 +109,24 @@ def read_tokenizer(
 
 def _read_theirs(folder: Path, config: Mapping[str, Any], rows: int | None) -> Tokenizer | SentencePieces:
     given = _read(folder, CONFIG)
-    told = take(given | ({} if "added_tokens_decoder" in given else _read(folder, SPECIAL, ROLES)), KEYS)
-    kind = _kind(config, told)
-    told |= {role: told[role] or name for role, name in USUAL_ROLES.get(kind, {}).items()}
+    settings = take(given | ({} if "added_tokens_decoder" in given else _read(folder, SPECIAL, ROLES)), KEYS)
+    kind = _kind(config, settings)
+    settings |= {role: settings[role] or name for role, name in USUAL_ROLES.get(kind, {}).items()}
     if (folder / FILE).exists() and (kind != "MarianTokenizer" or not _has_pieces(folder)):
-        read = _as_told(folder, Tokenizer.load(folder / FILE, rows).backend, kind, told)
+        read = _unless_remade(folder, Tokenizer.load(folder / FILE, rows).backend, kind, settings)
     elif _has_pieces(folder):
-        if told["separate_vocabs"]:
+        if settings["separate_vocabs"]:
             raise FolderError(f"{folder}: {CONFIG} has separate_vocabs=True, and only one vocabulary is supported")
         return SentencePieces(folder, rows)
     else:
-        read = _from_vocabulary(folder, kind, told, rows)
-    return _with_roles(read, told, is_made=kind == "GPT2Tokenizer" and not (folder / FILE).is_file())
+        read = _from_vocabulary(folder, kind, settings, rows)
+    return _with_roles(read, settings, is_made=kind == "GPT2Tokenizer" and not (folder / FILE).is_file())
 
 
-def _kind(config: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+def _kind(config: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     """The class that `AutoTokenizer` takes: the one that is named, or else that of the model's type."""
     side = config.get("encoder") if config.get("model_type") == "encoder-decoder" else config
-    named = str(told["tokenizer_class"] or config.get("tokenizer_class") or "").removesuffix("Fast")
+    named = str(settings["tokenizer_class"] or config.get("tokenizer_class") or "").removesuffix("Fast")
     if named in PLAIN:
         return PLAIN[0]
     return named or USUAL.get(str(side.get("model_type")) if isinstance(side, dict) else "", PLAIN[0])
@@ -150,14 +150,14 @@ def _read(folder: Path, name: str, only: tuple[str, ...] | None = None) -> dict[
 
 
 def _name(token: Any) -> str | None:
-    """A token's name, which may stand in an object with its manners."""
+    """A token's name, which may be inside an object with its properties."""
     found = token.get("content") if isinstance(token, dict) else token
     if found is not None and not isinstance(found, str):
         raise FolderError(f"{CONFIG} names a token {token!r:.80}, which is not a word")
     return found
 
 
-def _from_vocabulary(folder: Path, kind: str, told: dict[str, Any], rows: int | None) -> Pieces:
+def _from_vocabulary(folder: Path, kind: str, settings: dict[str, Any], rows: int | None) -> Pieces:
     """A tokenizer of a folder without tokenizer.json, by the class that would read it."""
     if _read(folder, ADDED):
         raise FolderError(f"{folder} has {ADDED} and no {FILE}; save its tokenizer with transformers to get one")
@@ -165,11 +165,11 @@ def _from_vocabulary(folder: Path, kind: str, told: dict[str, Any], rows: int | 
         if kind in ("BertTokenizer", "BertGenerationTokenizer") and (folder / "vocab.txt").exists():
             vocabulary = _lines(_text(folder / "vocab.txt", rows))
             check_vocabulary(vocabulary, rows)
-            return _bert(models.WordPiece(vocabulary, unk_token=told["unk_token"] or "[UNK]"), told)
+            return _bert(models.WordPiece(vocabulary, unk_token=settings["unk_token"] or "[UNK]"), settings)
         if kind == "GPT2Tokenizer" and (folder / "vocab.json").exists() and (folder / "merges.txt").exists():
             vocabulary = parse_json(_text(folder / "vocab.json", rows))
             check_vocabulary(vocabulary, rows)
-            return _gpt2(models.BPE(vocabulary, _pairs(_text(folder / "merges.txt", rows))), told)
+            return _gpt2(models.BPE(vocabulary, _pairs(_text(folder / "merges.txt", rows))), settings)
     except Exception as problem:
         raise FolderError(f"{folder}: its vocabulary cannot be read: {problem}") from None
     raise FolderError(f"{folder} has no {FILE}; of a {kind}, that is needed (of a BertTokenizer vocab.txt does, of a "
@@ -190,16 +190,19 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return [(first, second) for first, second in (line.split(" ") for line in lines)]
 
 
-def _bert(model: Any, told: Mapping[str, Any]) -> Pieces:
-    """BERT's: words in pieces, between [CLS] and [SEP]."""
+def _bert(model: Any, settings: Mapping[str, Any]) -> Pieces:
+    """BERT's: WordPiece, between [CLS] and [SEP]."""
     pieces = Pieces(model)
     pieces.normalizer = normalizers.BertNormalizer(
-        lowercase=told["do_lower_case"], strip_accents=told["strip_accents"],
-        handle_chinese_chars=told["tokenize_chinese_chars"],
+        lowercase=settings["do_lower_case"], strip_accents=settings["strip_accents"],
+        handle_chinese_chars=settings["tokenize_chinese_chars"],
     )  # fmt: skip
     pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     pieces.decoder = decoders.WordPiece()
-    marks = [(name, pieces.token_to_id(name)) for name in (told["cls_token"] or "[CLS]", told["sep_token"] or "[SEP]")]
+    marks = [
+        (name, pieces.token_to_id(name))
+        for name in (settings["cls_token"] or "[CLS]", settings["sep_token"] or "[SEP]")
+    ]
     if any(number is None for _, number in marks):
         raise FolderError(f"its vocabulary has no {' or no '.join(name for name, number in marks if number is None)}")
     (first, _), (last, _) = marks
@@ -209,19 +212,19 @@ def _bert(model: Any, told: Mapping[str, Any]) -> Pieces:
     return pieces
 
 
-def _gpt2(model: Any, told: Mapping[str, Any]) -> Pieces:
+def _gpt2(model: Any, settings: Mapping[str, Any]) -> Pieces:
     """GPT-2's: byte-level BPE that knows no space before the first word, unless it is asked for."""
     pieces = Pieces(model)
-    pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=bool(told["add_prefix_space"]))
+    pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=bool(settings["add_prefix_space"]))
     pieces.decoder = decoders.ByteLevel()
     return pieces
 
 
-def _llama(model: Any, told: Mapping[str, Any]) -> Pieces:
+def _llama(model: Any, settings: Mapping[str, Any]) -> Pieces:
     """Llama's first: BPE whose spaces are marks."""
     pieces = Pieces(model)
-    has_space = told["add_prefix_space"] in (None, True)
-    scheme = ("always" if told["legacy"] else "first") if has_space else "never"
+    has_space = settings["add_prefix_space"] in (None, True)
+    scheme = ("always" if settings["legacy"] else "first") if has_space else "never"
     pieces.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme=scheme, split=False)
     steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
     pieces.decoder = decoders.Sequence([*steps, decoders.Strip(" ", 1, 0)] if has_space else steps)
@@ -238,14 +241,14 @@ REMADE: dict[str, tuple[Any, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def _as_told(folder: Path, pieces: Pieces, kind: str, told: dict[str, Any]) -> Pieces:
+def _unless_remade(folder: Path, pieces: Pieces, kind: str, settings: dict[str, Any]) -> Pieces:
     """A tokenizer.json, if the class that reads it leaves it as it is."""
-    told_there = json.loads(pieces.to_str())
+    theirs_json = json.loads(pieces.to_str())
     if kind not in REMADE or (kind == "LlamaTokenizer" and '"ByteLevel"' in pieces.to_str()):
         return pieces
     make, model = REMADE[kind]
-    remade = make(pieces.model, told)
-    pairs = [(f"model's {name}", told_there["model"].get(name), value) for name, value in model.items()]
+    remade = make(pieces.model, settings)
+    pairs = [(f"model's {name}", theirs_json["model"].get(name), value) for name, value in model.items()]
     pairs += [(part, _state(getattr(pieces, part)), _state(getattr(remade, part)))
               for part in ("normalizer", "pre_tokenizer", "decoder")]  # fmt: skip
     if remade.post_processor is not None:
@@ -260,41 +263,41 @@ def _as_told(folder: Path, pieces: Pieces, kind: str, told: dict[str, Any]) -> P
 
 
 def _state(part: Any) -> Any:
-    """What a part of a tokenizer does, without what only concerns offsets."""
+    """The settings of a part of a tokenizer, without those that only concern offsets."""
     found = None if part is None else json.loads(part.__getstate__())
     return {name: value for name, value in found.items() if name != "trim_offsets"} if found else None
 
 
-def _with_roles(pieces: Pieces, told: dict[str, Any], is_made: bool) -> Tokenizer:
+def _with_roles(pieces: Pieces, settings: dict[str, Any], is_made: bool) -> Tokenizer:
     """The same with its special tokens known. is_made: it was made of a vocabulary by a class that puts no marks around
     a text but those that tokenizer_config.json asks for; a tokenizer.json says itself which.
     """
-    listed = [*(told["additional_special_tokens"] or []), *_extra(told["extra_special_tokens"])]
-    for token in [*(told[role] for role in ROLES), *map(_name, listed)]:
+    listed = [*(settings["additional_special_tokens"] or []), *_extra(settings["extra_special_tokens"])]
+    for token in [*(settings[role] for role in ROLES), *map(_name, listed)]:
         if token is not None and pieces.token_to_id(token) is not None:  # another would have an id beyond the table
             known = next((one for one in pieces.get_added_tokens_decoder().values() if one.content == token), None)
             pieces.add_special_tokens([known or AddedToken(token, special=True, normalized=False)])
-    for number, token in told["added_tokens_decoder"].items():
+    for number, token in settings["added_tokens_decoder"].items():
         if pieces.token_to_id(str(_name(token))) != int(number):
             raise FolderError(f"{CONFIG} adds a token {_name(token)!r:.60} with the id {number}, and {FILE} has not")
-    if is_made and (told["add_bos_token"] is not None or told["add_eos_token"] is not None):
-        pieces.post_processor = _marked(pieces, told)
-    roles = {ours: pieces.token_to_id(told[name]) for name, ours in OURS.items() if told[name] is not None}
+    if is_made and (settings["add_bos_token"] is not None or settings["add_eos_token"] is not None):
+        pieces.post_processor = _marked(pieces, settings)
+    roles = {ours: pieces.token_to_id(settings[name]) for name, ours in OURS.items() if settings[name] is not None}
     return Tokenizer(
         pieces, {name: number for name, number in roles.items() if number is not None},
-        splits_special=told["split_special_tokens"],
-        cleans=bool(told["clean_up_tokenization_spaces"]) and not isinstance(pieces.model, models.BPE),
+        splits_special=settings["split_special_tokens"],
+        cleans=bool(settings["clean_up_tokenization_spaces"]) and not isinstance(pieces.model, models.BPE),
     )  # fmt: skip
 
 
-def _extra(told: Any) -> list[Any]:
-    return list(told.values()) if isinstance(told, dict) else list(told or [])
+def _extra(settings: Any) -> list[Any]:
+    return list(settings.values()) if isinstance(settings, dict) else list(settings or [])
 
 
-def _marked(pieces: Pieces, told: Mapping[str, Any]) -> Any:
+def _marked(pieces: Pieces, settings: Mapping[str, Any]) -> Any:
     """A post-processor that puts a begin before a text, an end after it, or neither."""
-    names = {"add_bos_token": told["bos_token"], "add_eos_token": told["eos_token"]}
-    marks = {key: name for key, name in names.items() if told[key] and name is not None}
+    names = {"add_bos_token": settings["bos_token"], "add_eos_token": settings["eos_token"]}
+    marks = {key: name for key, name in names.items() if settings[key] and name is not None}
     if missing := [name for name in marks.values() if pieces.token_to_id(name) is None]:
         raise FolderError(f"{CONFIG} asks for {missing[0]!r:.60} around each text, and the vocabulary does not have it")
     before, after = (f"{marks[key]}:0" if key in marks else "" for key in names)

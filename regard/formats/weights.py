@@ -137,7 +137,9 @@ def _read_header(path: Path) -> dict[str, Stored]:
 
 def _read_entry(path: Path, name: str, entry: Any, base: int) -> Stored:
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise ValueError(f"its header tells of weight {name[:80]!r} in words we do not know")
+        raise ValueError(
+            f"its header describes weight {name[:80]!r} with other keys than dtype, shape and data_offsets"
+        )
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in SIZES:
         raise ValueError(f"weight {name} is of the type {dtype!r:.40}, and only {', '.join(FLOATS)} are supported; "
@@ -152,7 +154,7 @@ def _read_entry(path: Path, name: str, entry: Any, base: int) -> Stored:
 
 
 def waves(places: int, width: int) -> Array:
-    """The paper's waves in float32, (places, D), as `model.positions` has them."""
+    """The paper's sinusoids in float32, (places, D), as `model.positions` has them."""
     rates = 10_000 ** -(np.arange(0, width, 2, dtype=np.float64) / width)  # (D/2,)
     angles = np.arange(places, dtype=np.float64)[:, None] * rates  # (places, D/2)
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=-1).astype(np.float32)

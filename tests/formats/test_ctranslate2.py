@@ -57,7 +57,7 @@ def test_both_engines_find_the_same_with_the_same_scores_and_looks(both, beams, 
         for one, other in zip(ours, fast, strict=True):
             assert one.ids[: len(prefix)] == prefix and one.is_finished == other.is_finished
             assert one.score == pytest.approx(other.score, rel=1e-3, abs=1e-2)  # its exp is an approximation
-            assert torch.allclose(torch.tensor(one.looks), torch.tensor(other.looks), atol=1e-4)
+            assert torch.allclose(torch.tensor(one.attention), torch.tensor(other.attention), atol=1e-4)
 
 
 def test_a_row_ends_at_its_own_limit_whatever_its_batch_may(both):

@@ -171,7 +171,7 @@ def test_shards_are_read_and_pickles_are_not(tmp_path, pairs):
     assert regard.load(tmp_path / "shards")("The", tokens=5, temperature=0) == expected
     index = tmp_path / "shards" / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}))
-    with pytest.raises(regard.FolderError, match="does not tell"):
+    with pytest.raises(regard.FolderError, match="does not map weights"):
         regard.load(tmp_path / "shards")
     (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
     with pytest.raises(regard.FolderError, match=r"can run any code.*save_pretrained"):

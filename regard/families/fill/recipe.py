@@ -155,7 +155,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     from regard.formats.tokenizers import bert_roles, tokenizer_config
 
     config = bert.export_config(model, tokenizer.pad_id)
-    if own.tells_all(bert, config, model):
+    if own.describes_fully(bert, config, model):
         exported = bert.export_weights(weights)
     else:
         config, exported = own.export_config(model, "fill"), own.export_weights(weights)

@@ -269,7 +269,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     if model.encoder:
         exported = encoder_decoder.export_weights(weights, model)
         generation |= {"bos_token_id": model.start_id, "decoder_start_token_id": model.start_id}
-    elif own.tells_all(marian, config, model):
+    elif own.describes_fully(marian, config, model):
         exported = marian.export_weights(weights, model, pad)
     else:
         config, exported = own.export_config(model, "translate"), own.export_weights(weights)

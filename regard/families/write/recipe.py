@@ -186,7 +186,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     tokenizer.opened_by(begin)  # as every text was while it learned
     for layout in (gpt2, llama):
         config = layout.export_config(model, end) | {"bos_token_id": begin}
-        if own.tells_all(layout, config, model):
+        if own.describes_fully(layout, config, model):
             exported = layout.export_weights(weights)
             break
     else:
