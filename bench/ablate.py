@@ -4,7 +4,6 @@ Quality is compared, not time, so that runs may share a machine; what a step of 
 processor time. Each finished variant is in the JSON file at once, and one that is there is not run again.
 """
 
-import json
 import random
 import sys
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from measure import arguments, machine
+from measure import arguments, read, record
 from torch import Tensor, nn
 
 from regard.config import RunConfig, Settings, TrainConfig, merge, resolve
@@ -71,22 +70,18 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="names of variants; all of them if not given")
     parser.add_argument("--pairs", type=int, help="learn from this many of them; all if not given")
     given = parser.parse_args()
-    results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
-    corpus = read(given.data, given.corpus)
+    measured = read(given.json)
+    corpus = read_corpus(given.data, given.corpus)
     if given.pairs:
         corpus = replace(corpus, train=random.Random(1).sample(corpus.train, given.pairs))
     of = f"{given.corpus} {given.pairs} pairs" if given.pairs else given.corpus
     for name in given.only or VARIANTS:
         key = f"{of} {name} {given.tokens / 1e6:g}M"
-        if key in results:
-            continue
-        results[key] = run(corpus, VARIANTS[name], given.tokens)
-        print(key, results[key], flush=True)
-        if given.json:
-            given.json.write_text(json.dumps(results | {"machine": machine()}, indent=2) + "\n")
+        if key not in measured:
+            record(key, run(corpus, VARIANTS[name], given.tokens), given.json)
 
 
-def read(data: Path, name: str) -> Corpus:
+def read_corpus(data: Path, name: str) -> Corpus:
     if name == "multi30k":
         sides = [data / f"{part}.lc.tok.{side}" for part in ("train", "val") for side in ("en", "de")]
         files, valid = gather(sides[0], sides[1], valid_source=sides[2], valid_target=sides[3])

@@ -5,13 +5,11 @@ how often the hops go the way of the notes' induction example over held-out stor
 is written into the same JSON as soon as it is done.
 """
 
-import json
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from measure import arguments, machine
+from measure import arguments, record
 
 import regard
 from regard.text.stories import read_stories, write_stories
@@ -53,7 +51,8 @@ def single(data: Path, seed: int, out: Path | None) -> None:
         with tempfile.TemporaryDirectory() as to:
             answerer, seconds = train([find(data / "en", task, "train")], seed, Path(to) / "m")
             found = error(answerer, find(data / "en", task, "test"))
-        keep(out, "single", f"qa{task}", found | {"memn2n": peer, "goal": peer + 1, "seconds": round(seconds)})
+        found |= {"memn2n": peer, "goal": peer + 1, "seconds": round(seconds)}
+        record(f"single qa{task}", found, out)
 
 
 def joint(data: Path, seed: int, out: Path | None, to: Path | None) -> None:
@@ -62,7 +61,7 @@ def joint(data: Path, seed: int, out: Path | None, to: Path | None) -> None:
         answerer, seconds = train(files, seed, to or Path(temporary) / "m")
         errors = {f"qa{task}": error(answerer, find(data / "en", task, "test"))["error"] for task in PEER}
     mean = round(sum(errors.values()) / len(errors), 2)
-    keep(out, "joint", "all", errors | {"mean": mean, "seconds": round(seconds)})
+    record("joint", errors | {"mean": mean, "seconds": round(seconds)}, out)
 
 
 def transformer(data: Path, seed: int, out: Path | None) -> None:
@@ -71,7 +70,7 @@ def transformer(data: Path, seed: int, out: Path | None) -> None:
             files = [find(data / "en-10k", task, "train")]
             answerer, seconds = train(files, seed, Path(to) / "m", kind="transformer")
             found = error(answerer, find(data / "en-10k", task, "test"))
-        keep(out, "transformer_10k", f"qa{task}", found | {"goal": 1.0, "seconds": round(seconds)})
+        record(f"transformer_10k qa{task}", found | {"goal": 1.0, "seconds": round(seconds)}, out)
 
 
 def induction(data: Path, seed: int, out: Path | None) -> None:
@@ -87,25 +86,15 @@ def induction(data: Path, seed: int, out: Path | None) -> None:
     pairs = list(zip(looked, stories, strict=True))
     right = sum(answer.text == story.answer for answer, story in zip(answers, stories, strict=True))
     again = sum(place in hops[:number] for hops in looked for number, place in enumerate(hops))
-    keep(out, "induction", "held_out", {
+    found = {
         "stories": len(stories),
         "right": round(right / len(stories), 4),
         "hops_in_order": round(sum(tuple(hops) == story.support for hops, story in pairs) / len(stories), 4),
         "all_three_read": round(sum(set(story.support) <= set(hops) for hops, story in pairs) / len(stories), 4),
         "hops_that_read_again": round(again / sum(map(len, looked)), 4),
         "seconds": round(seconds),
-    })  # fmt: skip
-
-
-def keep(out: Path | None, part: str, name: str, found: dict[str, object]) -> None:
-    """Prints a result and adds it to the file."""
-    print(f"{time.strftime('%H:%M')} {part} {name}: {found}", flush=True)
-    if out:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        results = json.loads(out.read_text()) if out.exists() else {}
-        results.setdefault(part, {})[name] = found
-        results["machine"] = machine()
-        out.write_text(json.dumps(results, indent=2) + "\n")
+    }
+    record("induction", found, out)
 
 
 PARTS = {"single": single, "transformer": transformer, "induction": induction}

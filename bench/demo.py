@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from measure import arguments, report
+from measure import arguments, record
 
 import regard
 from regard.cli.demo import LANGUAGES, TEST, VALID, show_translate
@@ -18,25 +18,24 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--directions", default="en-fr,de-en", help="comma between them")
     given = parser.parse_args()
-    results = {}
     for direction in given.directions.split(","):
         source, target = direction.split("-")
         assert {source, target} <= set(LANGUAGES)
         with tempfile.TemporaryDirectory() as folder:
             began = time.perf_counter()
-            show_translate(direction, Path(folder), put=print, say=lambda line: None)
+            show_translate(direction, Path(folder), print_data=print, print_status=lambda line: None)
             seconds = time.perf_counter() - began
             test = regard.phrasebook(source, target, VALID + TEST, held_out=True)[VALID:]
             texts = regard.load(Path(folder) / direction)([phrase.source for phrase in test], beam=1)
         scores = score_translations(texts, [phrase.target for phrase in test])
-        results[direction] = {
+        found = {
             "exact_percent": round(100 * scores.exact, 2),
             "bleu": round(scores.bleu, 2),
             "signature": scores.signature,
             "seconds_in_all": round(seconds, 1),
             "sentences": len(test),
         }
-    report(results, given.json)
+        record(direction, found, given.json)
 
 
 if __name__ == "__main__":

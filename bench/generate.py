@@ -6,7 +6,6 @@ equal (both engines, alone and in company), terms, endless (memory and speed ove
 """
 
 import itertools
-import json
 import statistics
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from measure import arguments, machine
+from measure import arguments, record
 from sides import LIMIT, SIDES, open_side
 from turns import Side, memory_mb
 
@@ -35,14 +34,11 @@ def main() -> None:
     parser.add_argument("--endless", type=int, default=1_000_000, help="lines of the endless part")
     parser.add_argument("--only", help="names of sides, by commas")
     given = parser.parse_args()
-    results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     with tempfile.TemporaryDirectory() as temporary:
         model = given.model or make_model(given.data, given.shape, Path(temporary))
         for part in given.parts.split(","):
-            results.setdefault(given.shape, {})[part] = PARTS[part](given, model)
-            print(part, json.dumps(results[given.shape][part], indent=2), flush=True)
-            if given.json:
-                given.json.write_text(json.dumps(results | {"machine": machine()}, indent=2) + "\n")
+            name = part if given.shape == "tiny" else f"{part}, {given.shape}"
+            record(name, PARTS[part](given, model), given.json)
 
 
 def make_model(data: Path, shape: str, folder: Path) -> Path:

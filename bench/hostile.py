@@ -34,7 +34,7 @@ import torch
 from crafted import craft as craft_folder
 from families import Family, ask, import_all, import_with, small_families
 from malformed import malform
-from measure import arguments, report, when
+from measure import arguments, record
 
 from regard.errors import RegardError
 from regard.files import hash_file
@@ -62,7 +62,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     torch.set_num_threads(1)  # threads of the parent would be missed by its children
-    results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         families = small_families(place)
@@ -72,8 +71,7 @@ def main() -> None:
         usual = {(task, part): run_apart(use(families[task], copied(place / task, place / "trial"), part))[2]
                  for task in families for part in ("model", "run")}  # fmt: skip
         for part in given.parts.split(","):
-            results[part] = PARTS[part](given, place, families, usual) | when()
-    report(results, given.json)
+            record(part, PARTS[part](given, place, families, usual), given.json)
 
 
 def mutations(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:

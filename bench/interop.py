@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 import transformers
-from measure import arguments, report
+from measure import arguments, record
 from ours import draw_ours
 from splitters import SEQ2SEQ
 from strangers import draw_folder
@@ -259,15 +259,13 @@ def main() -> None:
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    results: dict[str, Any] = {"transformers": transformers.__version__}
     with tempfile.TemporaryDirectory() as temporary:
         for part in given.parts.split(","):
             began = time.perf_counter()
             run = {"in": run_in, "out": draw_ours}[part]
-            results[part] = run(given.count, given.seed, Path(temporary)) | {
-                "seconds": round(time.perf_counter() - began)
-            }
-    report(results, given.json)
+            found = run(given.count, given.seed, Path(temporary))
+            found |= {"seconds": round(time.perf_counter() - began), "transformers": transformers.__version__}
+            record(part, found, given.json)
 
 
 if __name__ == "__main__":

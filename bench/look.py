@@ -9,7 +9,6 @@
 - price: a translation with and without being looked at; the words must be the same.
 """
 
-import json
 import shutil
 import statistics
 import subprocess
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from measure import arguments, machine
+from measure import arguments, record
 
 import regard
 from regard.alignment.links import AlignmentScore, Links, symmetrise
@@ -38,13 +37,9 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help="keep the demo's models here; those that are there are used")
     parser.add_argument("--parts", default="aligned,page,price")
     given = parser.parse_args()
-    results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     with tempfile.TemporaryDirectory() as temporary:
         for part in given.parts.split(","):
-            results[part] = PARTS[part](given, given.to or Path(temporary))
-            print(part, json.dumps(results[part], indent=2), flush=True)
-            if given.json:
-                given.json.write_text(json.dumps(results | {"machine": machine()}, indent=2) + "\n")
+            record(part, PARTS[part](given, given.to or Path(temporary)), given.json)
 
 
 def aligned(given: Any, folder: Path) -> dict[str, Any]:

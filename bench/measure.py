@@ -1,4 +1,8 @@
-"""What every benchmark needs: the machine's name, a table, a JSON file."""
+"""What every benchmark needs: the machine's name, a table, a JSON file.
+
+A measurement is an object with its own `machine`, `date` and `commit`. A results file is one measurement (`report`), or
+an object of measurements by name (`record`); either way a run overwrites what it measured and nothing else.
+"""
 
 import argparse
 import json
@@ -47,14 +51,38 @@ def when() -> dict[str, str]:
     return {"date": datetime.now(UTC).date().isoformat(), "commit": found.stdout.strip()}
 
 
-def report(results: dict[str, Any], to: Path | None) -> None:
-    """Prints a table and writes JSON beside it."""
-    results = results | {"machine": machine()} | when()
-    for name, value in results.items():
+def stamped(measurement: dict[str, Any]) -> dict[str, Any]:
+    """The measurement with its machine, its day and its commit."""
+    return measurement | {"machine": machine()} | when()
+
+
+def report(measurement: dict[str, Any], to: Path | None) -> None:
+    """Prints one measurement and writes it as a file of its own; older ones kept in that file by name stay."""
+    measurement = stamped(measurement)
+    for name, value in measurement.items():
         sys.stdout.write(f"{name:28} {value}\n")
     if to:
-        to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(json.dumps(results, indent=2) + "\n")
+        kept = {name: value for name, value in read(to).items() if isinstance(value, dict) and "machine" in value}
+        _write(measurement | kept, to)
+
+
+def record(name: str, measurement: dict[str, Any], to: Path | None) -> None:
+    """Prints one measurement and writes it under its name; the others in the file stay."""
+    measurement = stamped(measurement)
+    print(name, json.dumps(measurement, indent=2), flush=True)
+    if to:
+        _write(read(to) | {name: measurement}, to)
+
+
+def read(path: Path | None) -> dict[str, Any]:
+    """The measurements of a results file; none if there is no file yet."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else {}
+    return found
+
+
+def _write(results: dict[str, Any], to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _cpuinfo() -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from measure import arguments, machine
+from measure import arguments, record
 
 import regard
 from regard.config import Settings, merge
@@ -95,16 +95,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, help="else measured")
     parser.add_argument("--until", type=float, help="stop at this minute for now; the same command goes on later")
     given = parser.parse_args()
-    results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     data = given.data if (given.data / MULTI30K).exists() else given.data.parent  # of all corpora, or one of them
     with tempfile.TemporaryDirectory() as temporary:
         for name in given.parts.split(","):
             to = (given.to or Path(temporary)) / name.replace(" ", "-")
             layout = {"workers": given.workers, "threads": 1} if given.workers else {}
-            results[name] = bench(name, data, to, layout, given.until)
-            print(name, json.dumps(results[name], indent=2))
-            if given.json:
-                given.json.write_text(json.dumps(results | {"machine": machine()}, indent=2) + "\n")
+            record(name, bench(name, data, to, layout, given.until), given.json)
 
 
 def bench(name: str, data: Path, to: Path, layout: Settings, until: float | None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from typing import Any
 from attack import costly, markup, parsers, slow
 from clients import OneByOne, Server, by_clients, latencies
 from fuzz import CANARY, fuzz, schema
-from measure import arguments, machine, when
+from measure import arguments, record
 
 CLIENTS, SENTENCES = 32, 50
 RESTED = 3.0  # seconds after which memory that is free was given back
@@ -47,7 +47,6 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=20_000, help="of fuzz")
     parser.add_argument("--gone", type=int, default=2000, help="clients that go away")
     given = parser.parse_args()
-    results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     with tempfile.TemporaryDirectory() as temporary:
         model = given.model or (demo if given.shape == "tiny" else base)(Path(temporary))
         about = json.loads((model / "regard.json").read_text())["settings"]
@@ -55,10 +54,7 @@ def main() -> None:
         lines = sentences(model)
         for part in given.parts.split(","):
             name = part if given.shape == "tiny" else f"{part}, {given.shape}"
-            results[name] = PARTS[part](given, model, lines) | when()
-            print(name, json.dumps(results[name], indent=2), flush=True)
-            if given.json:
-                given.json.write_text(json.dumps(results | {"machine": machine()}, indent=2) + "\n")
+            record(name, PARTS[part](given, model, lines), given.json)
 
 
 def demo(folder: Path) -> Path:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import arguments, peak_memory_mb, report
+from measure import arguments, peak_memory_mb, record
 
 import regard
 from regard.model.size import count_parameters
@@ -43,12 +43,10 @@ def main() -> None:
         files = {"text": folder / "train.txt", "valid": folder / "valid.txt"}
         files["text"].write_text(text[:cut])
         files["valid"].write_text(text[cut:])
-        results = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
         if "nanogpt" in given.parts:
-            results |= like_nanogpt(files, folder / "nanogpt")
+            record("nanogpt", like_nanogpt(files, folder / "nanogpt"), given.json)
         if "default" in given.parts:
-            results |= by_default(given.minutes, files, given.to or folder / "default")
-    report(results, given.json)
+            record("default", by_default(given.minutes, files, given.to or folder / "default"), given.json)
 
 
 def like_nanogpt(files: dict, to: Path) -> dict[str, object]:
@@ -58,9 +56,9 @@ def like_nanogpt(files: dict, to: Path) -> dict[str, object]:
     weights = count_parameters(writer.model)
     print(f"{loss:.4f} after {finished.seconds:.0f} s", flush=True)
     return {
-        "nanogpt_setting": round(loss, 4),
-        "nanogpt_setting_weights": weights,
-        "nanogpt_setting_seconds": round(finished.seconds),
+        "loss": round(loss, 4),
+        "weights": weights,
+        "seconds": round(finished.seconds),
     }
 
 
@@ -77,14 +75,14 @@ def by_default(minutes: float, files: dict, to: Path) -> dict[str, object]:
         if "bits_per_byte" in e
     ]
     return {
-        "default_loss": round(apart["loss"], 4),
-        "default_loss_half_stride": round(half["loss"], 4),
-        "default_bits_per_byte": round(apart["bits_per_byte"], 4),
-        "default_window": window,
-        "default_tokenizer": writer.about["settings"]["text"]["tokenizer"],
-        "default_weights": count_parameters(writer.model),
-        "default_minutes": round(finished.seconds / 60, 2),
-        "default_steps": finished.step,
+        "loss": round(apart["loss"], 4),
+        "loss_half_stride": round(half["loss"], 4),
+        "bits_per_byte": round(apart["bits_per_byte"], 4),
+        "window": window,
+        "tokenizer": writer.about["settings"]["text"]["tokenizer"],
+        "weights": count_parameters(writer.model),
+        "minutes": round(finished.seconds / 60, 2),
+        "steps": finished.step,
         "peak_memory_mb": round(memory),
         "sample": writer("\n", tokens=300, temperature=0.8, seed=1),
         "curve": curve,

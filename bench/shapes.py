@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from measure import arguments, report
+from measure import arguments, record
 from torch import Tensor
 
 import regard
@@ -37,14 +37,11 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--shapes", default="bert base,bert large,transformer base,transformer big")
     given = parser.parse_args()
-    results: dict[str, Any] = {}
     for name in given.shapes.split(","):
         kind, size = name.split()
         torch.manual_seed(0)
         with tempfile.TemporaryDirectory() as folder, torch.no_grad():
-            results[name] = (bert if kind == "bert" else transformer)(size, Path(folder))
-        print(name, results[name], flush=True)
-    report(results, given.json)
+            record(name, (bert if kind == "bert" else transformer)(size, Path(folder)), given.json)
 
 
 def bert(size: str, folder: Path) -> dict[str, Any]:

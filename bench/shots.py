@@ -6,7 +6,7 @@ from pathlib import Path
 from clients import Server
 from measure import arguments
 
-DOCS = Path(__file__).parent.parent / "docs" / "serve"
+DOCS = Path(__file__).parent.parent / "docs" / "guides" / "pictures"
 
 
 def main() -> None:
@@ -29,10 +29,10 @@ def main() -> None:
                 page.click(f"nav.models .tab[data-model^='{model['id']}']")
                 SHOTS[model["task"]](page)
                 page.wait_for_timeout(800)
-                page.screenshot(path=DOCS / f"{model['task']}.png", full_page=True)
+                page.screenshot(path=DOCS / f"serve-{model['task']}.png", full_page=True)
             page.click(f"[data-model='training: {models[0]['id']}']")
             page.wait_for_selector(".snapshots canvas.matrix")
-            page.screenshot(path=DOCS / "training.png", full_page=True)
+            page.screenshot(path=DOCS / "serve-training.png", full_page=True)
             browser.close()
     finally:
         server.stop()
