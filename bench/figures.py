@@ -178,7 +178,7 @@ LEARNING = [
     Row("165,000 pairs of Tatoeba, one core", "quality", "all tatoeba en-de", QUALITY),
     Row("Multi30k lowercased and tokenised, 2.6 M weights, one core", "quality",
         "lowercased en-de paper, until minute 55", QUALITY, "38 in 30 min of two cores"),
-    Row("the same, fine-tuned with R-Drop and a decaying rate", "quality", "lowercased en-de reined", QUALITY,
+    Row("the same, fine-tuned with R-Drop and a decaying rate", "quality", "lowercased en-de r-drop", QUALITY,
         "41.0 in 2 h"),
     Row("tinyshakespeare, characters, defaults, 15 minutes of one core", "shakespeare", "default",
         "{loss:.2f} nats a character in windows of {window} ({loss_half_stride:.2f} at half stride); "

@@ -1,61 +1,102 @@
-"""What the documentation shows really runs."""
+"""Commands in the documentation are understood, figures are the measured ones, links lead somewhere."""
 
+import importlib.util
+import json
 import re
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
+from typer.main import get_command
 
-import regard
-from regard.config import RunConfig
+from regard.cli.commands import app
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in PAGES}
+README = TEXTS["README.md"]
+MADE = {f"docs/reference/{name}.md" for name in ("api", "cli", "http", "model", "settings")}  # when the site is built
+RESULTS = ROOT / "bench" / "results"
 
 
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.S))
-def test_python_in_the_readme_runs(block, folder, writer_folder, filler_folder, answerer_folder, capsys):
-    places = {"de-en": folder, "python": writer_folder, "captions": filler_folder, "tales": answerer_folder}
-    for name, place in places.items():
-        block = block.replace(f"models/{name}", str(place))
-    exec(compile(block, "README.md", "exec"), {"regard": regard})
-    assert capsys.readouterr().out.strip()
+def commands(text: str) -> list[list[str]]:
+    """The words after `regard` of every command line in a page."""
+    lines = [
+        line
+        for block in re.findall(r"^```(?:bash)?\n(.*?)^```", text, re.S | re.M)
+        for line in block.replace("\\\n", " ").splitlines()
+    ]
+    calls = re.findall(r"^(?:\$ )?(?:.*(?:\||-m) )?regard ((?:[a-z]).*)", "\n".join(lines), re.M)
+    return [shlex.split(call.rstrip("'") if call.count("'") % 2 else call, comments=True) for call in calls]
 
 
-def test_commands_in_the_readme_exist():
-    from typer.testing import CliRunner
+@pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if commands(text)])
+def test_commands_of_every_page_are_understood(page):
+    for words in commands(TEXTS[page]):
+        upto = next((place for place, word in enumerate(words) if word in {"|", "<", ">", "&&"}), len(words))
+        command, context, given = get_command(app), None, words[:upto]
+        while hasattr(command, "commands"):
+            name, *given = given
+            if name.startswith("-"):
+                break
+            assert name in command.commands, f"regard {' '.join(words)}"
+            command = command.commands[name]
+        if "--help" not in given and not hasattr(command, "commands"):
+            context = command.make_context(name, given)  # wrong options and missing arguments raise
+            context.close()
 
-    from regard.cli.commands import app
 
-    names = set(re.findall(r"^(?:regard|\$ regard) (\w+)", README, re.M))
-    assert {"train", "translate", "write", "fill", "answer", "evaluate", "look", "info"} <= names
-    for name in names:
-        assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0, name
-
-
-def test_files_the_readme_shows_are_there():
-    for name in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / name).exists(), name
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", TEXTS[page]):
+        target = (ROOT / page).parent / link
+        assert target.exists() or str(target.resolve().relative_to(ROOT)) in MADE, link
 
 
 def test_make_targets_in_the_readme_are_real():
-    for target in set(re.findall(r"^make (\w+)", README, re.M)):
-        done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
+    for target in set(re.findall(r"^make (\w+)|`make (\w+)`", README, re.M)):
+        done = subprocess.run(["make", "-n", "".join(target)], cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
 
-def test_all_settings_are_told_with_their_defaults():
-    told = (ROOT / "docs" / "settings.md").read_text()
-    rows = {name: value.strip() for name, value in re.findall(r"^\| `([\w.]+)` \| ([^|]*)\|", told, re.M)}
-    expected = {}
-    for name, field in RunConfig.model_fields.items():
-        if isinstance(field.default, BaseModel):
-            expected |= {f"{name}.{key}": shown(one.default) for key, one in type(field.default).model_fields.items()}
-        elif name != "task":
-            expected[name] = shown(field.default)
-    assert rows == expected
+def test_the_readme_is_short():
+    assert README.count("\n") <= 125
+    assert len(README.encode()) <= 6500
+    table = re.search(r"<!-- figures: readme -->\n(.*?)<!-- end -->", README, re.S)[1]
+    assert max(len(cell) for cell in table.split("|")) <= 100
 
 
-def shown(value):
-    return "" if value is None else ("no", "yes")[value] if isinstance(value, bool) else str(value)
+def test_figures_are_the_measured_ones():
+    done = subprocess.run(
+        [sys.executable, "bench/figures.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_measurement_names_its_machine_day_and_commit(path):
+    results = json.loads(path.read_text(encoding="utf-8"))
+    measured = [results] if "machine" in results else list(results.values())
+    measured += [value for value in results.values() if isinstance(value, dict) and "machine" in value]
+    for measurement in measured:
+        assert measurement["machine"]["cpu"]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", measurement["date"])
+        assert re.fullmatch(r"[0-9a-f]{7,}", measurement["commit"])
+
+
+def test_a_partial_run_of_a_bench_overwrites_only_what_it_measured(tmp_path, capsys):
+    found = importlib.util.spec_from_file_location("measure", ROOT / "bench" / "measure.py")
+    measure = importlib.util.module_from_spec(found)
+    found.loader.exec_module(measure)
+    to = tmp_path / "results.json"
+    measure.record("one", {"speed": 1}, to)
+    measure.record("two", {"speed": 2}, to)
+    before = measure.read(to)
+    measure.record("two", {"speed": 3}, to)
+    assert measure.read(to)["one"] == before["one"]
+    assert measure.read(to)["two"]["speed"] == 3
+    measure.report({"speed": 4}, to)
+    assert measure.read(to)["speed"] == 4
+    assert measure.read(to)["one"] == before["one"]

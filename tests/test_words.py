@@ -40,13 +40,12 @@ PATTERN = re.compile("|".join(rf"(?P<w{i}>\b(?:{words})\b)" for i, words in enum
 
 # Where a word is the field's own, a language's, or part of a file format.
 ALLOWED: dict[str, set[str]] = {
+    "docs/guides/look.md": {"said"},  # a name in the library
     "regard/alignment/lexical_table.py": {"chances"},  # a name in a saved file
 }
 
 # Not yet in the field's words: rooms and files, by how their paths begin. It shrinks until it is empty.
 NOT_YET: tuple[str, ...] = (
-    "README.md",
-    "docs/",
     "regard/cli/",
     "regard/families/",
     "regard/look/",

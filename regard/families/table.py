@@ -1,6 +1,6 @@
 """The table of defaults: what suits a corpus of so many running words. In one place, each row with what backs it.
 
-docs/training.md has the runs.
+docs/notebook.md has the runs.
 """
 
 from __future__ import annotations

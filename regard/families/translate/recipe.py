@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from regard.data.tokens import EncodedPairs
 
 # The norm stands before each sub-layer: on two texts ahead of the paper's place, most with few pairs or few minutes
-# (docs/training.md).
+# (docs/notebook.md).
 # The others are made of two models (--encoder, --decoder), which bring their shape along.
 KINDS: dict[str, Settings] = {"transformer": {"model": {"norm": "pre"}}, "bert": {}, "bert-generation": {}}
 
