@@ -11,15 +11,16 @@ import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from safetensors.torch import load as parse
+from torch import Tensor
 
 from regard.errors import FolderError, RegardError
 from regard.load import load
 from regard.text.tokenizer import Tokenizer
 from regard.training.claims import LENGTH, draw_rows, run_rows
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 TEXTS = (
     "A man is here.", " two  spaces ", "naïve Cafe\u0301, ÀÉ", "漢字 and 😀", "tab\tand\nline", "isn't, won't! 3.14",
@@ -37,7 +38,6 @@ def compare_with_transformers(folder: Path, ours: Any) -> str | None:
     task = str(ours.about["task"])
     if find_spec("transformers") is None or task not in CLASSES or ours.about.get("part"):
         return None
-    import torch
     import transformers
 
     _refuse_many_labels(folder, ours._folder.config)
@@ -62,8 +62,6 @@ def _open_there(kind: Any, folder: Path) -> Any:
     """The model as a class of transformers opens it. No code but its own is run, whatever config.json names as code for
     a model or for its attention, and nothing is fetched.
     """
-    import torch
-
     model = kind.from_pretrained(
         folder, dtype=torch.float32, attn_implementation="eager", trust_remote_code=False, local_files_only=True
     ).eval()
@@ -94,8 +92,6 @@ def compare_engines(fast: Any, slow: Any) -> str | None:
     """The largest difference between the logits of the fast engine and of torch, in words; None if torch runs both."""
     if fast.engine == slow.engine:
         return None
-    import torch
-
     rows = draw_rows(slow.model, slow.tokenizer).tolist()
     engine, pieces = fast._fast.opened(), fast._fast.pieces
     named = [[pieces[number] for number in row] for row in rows]
@@ -166,9 +162,6 @@ def main(folder: Path, tensors: bytes) -> dict[str, Any]:
 
     tensors: rows of ids and the model's logits for them, as safetensors.
     """
-    import torch
-    from safetensors.torch import load as parse
-
     try:
         import transformers
     except Exception as problem:

@@ -15,8 +15,11 @@ from regard.engines.cache import WEIGHTS as FAST_WEIGHTS
 from regard.engines.cache import CTranslate2Cache
 from regard.errors import ConfigError, FolderError
 from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
+from regard.formats import bert, bert_generation
 from regard.formats.tokenizers import CONFIG as TOKENIZING
 from regard.formats.weights import copy_weights, list_weights
+from regard.load import load
+from regard.model.size import count_parameters
 from regard.training.card import describe_comparison, import_card
 from regard.training.lineage import read_licence
 from regard.training.recipe import encode_json, weights_file
@@ -31,9 +34,6 @@ def import_model(source: str, to: Path, part: str | None = None) -> dict[str, An
 
     part: encoder, generation-encoder or decoder, to take a plain BERT over as one.
     """
-    from regard.load import load
-    from regard.model.size import count_parameters
-
     refuse_existing(to, "import")
     folder = ModelFolder(Path(source) if Path(source).exists() else _download(source))
     if not folder.is_foreign:
@@ -81,8 +81,6 @@ def _as_they_are(folder: ModelFolder) -> Content:
 
 def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any], Content]:
     """The config and the weights of an encoder or a decoder that a plain BERT became."""
-    from regard.formats import bert, bert_generation
-
     weights = opened.model.state_dict()
     if part == "decoder":
         config = bert_generation.export_decoder_config(folder.config)
@@ -118,14 +116,10 @@ def _to_huggingface(folder: ModelFolder, to: Path) -> str:
     folder.copy_to(to)
     if find_spec("transformers") is None:
         raise ConfigError("an export is tried out in transformers, which is not installed: pip install transformers")
-    from regard.load import load
-
     return compare_with_transformers(to, load(to, engine="torch")) or ""
 
 
 def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
-    from regard.load import load
-
     opened = load(folder.folder, engine="ctranslate2")
     copy = CTranslate2Cache(folder)
     assert copy.is_known(), "it was just opened"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
+import torch
+
+from regard.data.batch import TextBatch
+from regard.data.collate import TokenMasking, collate_masked
+from regard.data.loader import Loader
+from regard.data.tokens import TokenLists
 from regard.errors import CorpusError
 from regard.text.corpus import LONGEST_RUNNING, read_lines
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from regard.data.batch import TextBatch
-    from regard.data.collate import TokenMasking
-    from regard.data.tokens import TokenLists
 
 CHUNK = 1000  # lines encoded between two checks for a stop
 TOKENS_PER_BATCH = 8192
@@ -32,8 +32,6 @@ def encode_texts(
     lines: list[str], tokenizer: Tokenizer, longest: int, check: Callable[[], None] = lambda: None
 ) -> TokenLists:
     """Lines as ids between their marks; a line of more than `longest` tokens is cut into parts, nothing is lost."""
-    from regard.data.tokens import TokenLists
-
     start, end = tokenizer.encode("")
 
     def parts() -> Iterator[list[int]]:
@@ -48,10 +46,6 @@ def encode_texts(
 
 def make_masking(tokenizer: Tokenizer, share: float, whole_words: bool) -> TokenMasking:
     """Token masking for this tokenizer."""
-    import torch
-
-    from regard.data.collate import TokenMasking
-
     is_special = torch.zeros(tokenizer.vocab_size, dtype=torch.bool)
     is_special[list(tokenizer.special_ids)] = True
     starts = torch.tensor(list(tokenizer.starts_word())) if whole_words else None
@@ -62,9 +56,6 @@ def masked_batches(
     texts: TokenLists, tokenizer: Tokenizer, masking: TokenMasking, rounds: int = 1
 ) -> Iterator[TextBatch]:
     """All texts once, or several rounds with other tokens masked in each; the same ones in every call."""
-    from regard.data.collate import collate_masked
-    from regard.data.loader import Loader
-
     batches = Loader([texts.lengths], TOKENS_PER_BATCH, seed=0).epoch(0)
     for number, indexes in enumerate(batches * rounds):
         yield collate_masked(texts, indexes, tokenizer.pad_id, masking, number)

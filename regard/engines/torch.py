@@ -18,6 +18,7 @@ from regard.decoding.settings import Search
 from regard.engines.flat import FlatDecoder
 from regard.engines.layout import group
 from regard.model.cache import KeyValueCache
+from regard.model.capture import record_attention
 from regard.model.stack import NEVER
 from regard.model.transformer import CausalLM, EncoderAndDecoder, EncoderDecoder
 
@@ -225,8 +226,6 @@ class NativeTranslator:
     @torch.inference_mode()
     def trace(self, sources: Sequence[list[int]], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
         """The same hypotheses with their attention, from one forced pass over each."""
-        from regard.model.capture import record_attention
-
         layer, heads = self._alignment["layer"], self._alignment["heads"]
         flat = [(row, number) for row, hypotheses in enumerate(found) for number in range(len(hypotheses))]
         sizes = [len(sources[row]) + len(found[row][number].ids) for row, number in flat]

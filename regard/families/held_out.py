@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+from torch import Tensor
+
+from regard.data.collate import collate_pairs
+from regard.data.loader import Loader
+from regard.data.tokens import EncodedPairs
 from regard.decoding.settings import Search
+from regard.engines.torch import translate_ids
+from regard.model.loss import token_loss
+from regard.model.r_drop import r_drop_loss
 from regard.text.corpus import Pair
 from regard.text.score import score_translations
 from regard.text.tokenizer import Tokenizer
 from regard.training.recipe import Check
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from regard.data.tokens import EncodedPairs
 
 MOST_TRANSLATED = 500  # pairs; the loss is over all of them
 SAMPLES = 3
@@ -24,8 +28,6 @@ class HeldOutPairs:
     """Held-out pairs, and how to score with them."""
 
     def __init__(self, pairs: EncodedPairs, texts: list[Pair], tokenizer: Tokenizer) -> None:
-        from regard.data.loader import Loader
-
         self._pairs, self._tokenizer = pairs, tokenizer
         self._order = Loader([pairs.sources.lengths, pairs.targets.lengths], TOKENS_PER_BATCH, seed=0).epoch(0)
         count = min(MOST_TRANSLATED, len(pairs))
@@ -47,17 +49,11 @@ class HeldOutPairs:
         return named, [(pair.source, text, pair.target) for pair, text in shown]
 
     def _translate(self, model: Any, check: Check) -> list[str]:
-        from regard.engines.torch import translate_ids
-
         limits = [int(1.5 * len(ids)) + 10 for ids in self._sources]  # young models find no end: wait less long for it
         found = translate_ids(model, self._sources, limits, [self._tokenizer.end_id], Search(with_scores=False), check)
         return [self._tokenizer.decode(best[0].ids) for best in found]
 
     def _loss(self, model: Any, check: Check) -> float:
-        import torch
-
-        from regard.data.collate import collate_pairs
-
         pad_id, device = self._tokenizer.pad_id, next(model.parameters()).device
         total, count = 0.0, 0
         model.eval()
@@ -79,9 +75,6 @@ def real_loss(
 
     With agreement, hidden (2B, T, D) is of two passes one after the other, and what they say should agree.
     """
-    from regard.model.loss import token_loss
-    from regard.model.r_drop import r_drop_loss
-
     is_real, pad_id = labels != model.pad_id, model.pad_id  # (B, T)
     truth, choices, bias = labels[is_real], model.table, model.output_bias  # (N,), (V, D), (V,)
     if not model.may_say_padding:
@@ -95,6 +88,4 @@ def real_loss(
 
 def without_row(table: Tensor, row: int) -> Tensor:
     """All rows but one; a view where it is the last."""
-    import torch
-
     return table[:-1] if row == len(table) - 1 else torch.cat([table[:row], table[row + 1 :]])

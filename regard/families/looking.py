@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from regard.decoding.found import Hypothesis
 from regard.decoding.settings import Search
 from regard.engines.layout import default_limit
 from regard.errors import ConfigError
+from regard.families.answer.pipeline import Answerer
+from regard.families.fill.pipeline import Filler
+from regard.families.pipeline import Pipeline
+from regard.families.translate.pipeline import Translator
 from regard.families.translate.translation import notes_on
 from regard.look.attribution import Why, explain_gaps, explain_pair, explain_text
 from regard.look.cancel import check_cancelled
@@ -15,12 +21,6 @@ from regard.look.inspection import Inspection, Kind, TokenScore
 from regard.look.trace import as_batch, see_through, tell, trace_pair, trace_text
 from regard.model.capture import record_hidden
 from regard.text.given import a_text, name_unknown
-
-if TYPE_CHECKING:
-    from regard.families.answer.pipeline import Answerer
-    from regard.families.fill.pipeline import Filler
-    from regard.families.pipeline import Pipeline
-    from regard.families.translate.pipeline import Translator
 
 
 def look_at_pair(translator: Translator, text: str, target: str | None, search: Search, why: bool) -> Inspection:
@@ -58,8 +58,6 @@ def look_at_text(trained: Pipeline, task: str, text: str, ids: list[int], why: b
 
 def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], why: bool) -> Inspection:
     """What each token of a text looks at, and what would fill its gaps."""
-    import torch
-
     model, tokenizer, unknown = trained.model, trained.tokenizer, trained.unknown(text)
     notes = [name_unknown(unknown)] if unknown else []
     kinds, _, _ = trace_text(model, tokenizer, ids, [])
@@ -78,8 +76,6 @@ def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], wh
 
 def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> Inspection:
     """What each hop looks at when a question is asked about a story, and what each sentence is worth."""
-    import torch
-
     answer = answerer.answer(story, question)
     rows = [f"hop {number}" for number in range(1, len(answer.hops) + 1)]
     weights = torch.tensor(answer.hops)[None, None]  # (1, 1, hops, M)

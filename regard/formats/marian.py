@@ -6,9 +6,11 @@ names and differ in where the norm is. Knows dictionaries and tensors, no files.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from regard.config import ModelConfig
 from regard.errors import FolderError
@@ -16,9 +18,7 @@ from regard.formats.keys import refuse_others, take
 from regard.formats.names import check, drop_known, plain, rename
 from regard.formats.shapes import CONFIG, activation, config_keys, make_shape
 from regard.formats.weights import Shapes, Weights, waves
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from regard.model.stack import NEVER
 
 # Ours -> theirs, part by part of a name, in this order.
 NAMES = (
@@ -75,10 +75,6 @@ def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) 
     For Pegasus also the sinusoids: it computes the same ones, but would report missing weights. Where output embeddings
     are not tied, each side's copy of the input embeddings too: `transformers` then ties none of them.
     """
-    import torch
-
-    from regard.model.stack import NEVER
-
     renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items() if name != "output_bias"})
     if not model.tie_embeddings:
         renamed |= {name: renamed[SHARED].clone() for name in COPIES}

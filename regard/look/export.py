@@ -11,18 +11,17 @@ from dataclasses import asdict
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from regard import __version__
 from regard.errors import ConfigError
 from regard.files import open_regular
 from regard.look.attribution import agreement
 from regard.look.draw import MARK as SVG_MARK
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from regard.look.inspection import Inspection, Kind
+from regard.look.inspection import Inspection, Kind
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
 SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "said", "why", "page")
@@ -142,8 +141,6 @@ def _maps(seen: Inspection, name: str) -> dict[str, str]:
     weights = seen.kinds[name].weights  # (layers, H, T, S)
     found = {"mean": _pack(weights.mean((0, 1))), "rollout": _pack(seen.facts[name]["rollout"])}
     if name == "cross" and seen.aligning:
-        import torch
-
         found["alignment"] = _pack(torch.tensor(seen.map("cross", head="alignment")))
     for layer, heads in enumerate(weights, start=1):
         for head, one in enumerate(heads, start=1):
@@ -153,8 +150,6 @@ def _maps(seen: Inspection, name: str) -> dict[str, str]:
 
 def _pack(weights: Tensor) -> str:
     """Two bytes a weight, little end first, as base64."""
-    import torch
-
     steps = (weights.clamp(0, 1) * STEPS).round().to(torch.int32)
     low, high = steps & 255, steps >> 8
     return base64.b64encode(torch.stack([low, high], dim=-1).to(torch.uint8).numpy().tobytes()).decode()

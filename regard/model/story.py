@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from regard.config import ModelConfig
 from regard.model.blocks import Dropout, FeedForward, Residual, make_norm
 from regard.model.hop import Hop
+from regard.model.memory import MemoryNetwork
 from regard.model.positions import sinusoids
 
 WORDS = 32  # positions in a sentence; later words share the last
@@ -175,3 +176,8 @@ class _NewestMatch(torch.autograd.Function):
         stops, weights = ctx.saved_tensors  # type: ignore[attr-defined]
         gain = slopes[0] * weights  # (..., S)
         return gain - stops * gain.cumsum(dim=-1)
+
+
+def build_network(config: ModelConfig, pad_id: int) -> nn.Module:
+    """The network of this kind that answers questions, with fresh weights."""
+    return MemoryNetwork(config, pad_id) if config.kind == "memory" else StoryTransformer(config, pad_id)

@@ -150,3 +150,13 @@ def _read_file(path: Path, file: int) -> Iterator[Story]:
             raise CorpusError(f"{where} is a question without its answer; it must be question, tab, answer")
         support = tuple(places[int(n)] for n in (rest[0].split() if rest else []) if n.isdigit() and int(n) in places)
         yield Story(tuple(sentences), question, answer, support, (file, tale))
+
+
+def most_sentences(positions: int) -> int:
+    """How many sentences of a story are read, the newest; ages have room for empty ones between them."""
+    return positions * 2 // 3
+
+
+def said_answer(story: Story) -> str:
+    """The answer as a model gives it."""
+    return story.answer.lower()

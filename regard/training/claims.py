@@ -15,17 +15,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from torch import Tensor
 
 from regard import __version__, cache
+from regard.config import ModelConfig, RunConfig
 from regard.folder import CONFIG, TOKENIZER, WEIGHTS, Content
 from regard.formats import own
 from regard.training.recipe import encode_json, weights_file
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from regard.config import ModelConfig, RunConfig
 
 TOLERANCE = 5e-5  # of the largest logit; both compute in float32; 203 random models differed by at most 6e-6
 SECONDS = 600  # that a comparison may take
@@ -71,9 +71,6 @@ def compare_claim(
     folder: Path, config: RunConfig, model: Any, tokenizer: Any, is_over: Callable[[], bool] = lambda: False
 ) -> Claim:
     """Compares the network that was trained with what `transformers` makes of its folder, unless it is over first."""
-    import torch
-    from safetensors.torch import save
-
     installed = _installed()
     assert installed is not None, "else this is known"
     rows = draw_rows(model, tokenizer)
@@ -168,8 +165,6 @@ def run_rows(model: Any, task: str, rows: Tensor) -> Tensor:
 
 def draw_rows(model: Any, tokenizer: Any) -> Tensor:
     """Ids from all over the table, the special and the last ones among them, (B, T); padding is not one."""
-    import torch
-
     size = model.config.vocab_size
     drawn = torch.randperm(size, generator=torch.Generator().manual_seed(0)).tolist()
     ids = dict.fromkeys([*sorted(tokenizer.special_ids), *range(max(0, size - LENGTH), size), *drawn])

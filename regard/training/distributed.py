@@ -18,6 +18,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from regard.model.blocks import Block
+
 CPU = torch.device("cpu")
 PATIENCE = timedelta(hours=2)  # that a process waits for another: reading and scoring may take long
 
@@ -170,8 +172,6 @@ class Shards:
     def __init__(self, loss_module: nn.Module, world: World) -> None:
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import FSDPModule, fully_shard
-
-        from regard.model.blocks import Block
 
         self._world = world
         self._module = loss_module

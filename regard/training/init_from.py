@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from torch import Tensor
 
 from regard.config import ModelConfig, Settings, choose_rate, merge
+from regard.data.store import write_tensors
 from regard.errors import ConfigError
 from regard.files import hash_file
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 from regard.training.lineage import describe_base
 from regard.training.recipe import Recipe
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Start = Path | tuple[Path, Path]  # a model, or an encoder and a decoder
 GENTLER = 0.25  # of the usual learning rate: weights that know something should not be shaken
@@ -97,6 +97,4 @@ class InitFrom:
 
     def keep(self, path: Path) -> None:
         """Writes the weights for whoever sets the run up; what is not among them is fresh, by the run's seed."""
-        from regard.data.store import write_tensors
-
         write_tensors(path, self.weights, {})

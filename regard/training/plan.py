@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from regard.config import RunConfig, merge, resolve
 from regard.machine import count_cores
 from regard.text.corpus import LeftOut
@@ -107,8 +109,6 @@ def assemble(
         alone.part()
         return together, other | {"tried": speeds}
     together.part()
-    import torch
-
     torch.set_num_threads(cores)
     return alone, found | {"tried": speeds}
 
@@ -137,8 +137,6 @@ def _asked(config: RunConfig, launched: World | None) -> tuple[int, int]:
         return launched.size, config.threads or 1
     workers = config.workers or 1
     if config.device == "cuda" and config.workers is None:
-        import torch
-
         workers = torch.cuda.device_count()
     return workers, config.threads or max(1, count_cores() // workers)
 

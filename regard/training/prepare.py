@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from regard.config import RunConfig, Settings, choose_rate, differences, merge, nearest, resolve
+from regard.data.store import open_tensors, write_tensors
+from regard.device import choose_device
 from regard.errors import ConfigError, RunError
 from regard.files import hash_file, write_whole
 from regard.formats.tokenizers import read_tokenizer
@@ -154,8 +156,6 @@ def _keep_tokens(
     check: Check,
 ) -> list[LeftOut]:
     """What was left out when the text was encoded; it is encoded again if what was kept of it is gone or damaged."""
-    from regard.data.store import open_tensors
-
     path = run / TOKENS
     if not _is_of(path, record.get("tokens_sha256")):
         record["tokens_sha256"] = _write_tokens(run, recipe.encode(corpus.train, tokenizer, config, check))
@@ -170,8 +170,6 @@ def _is_of(path: Path, expected: Any) -> bool:
 
 
 def _write_tokens(run: Path, encoded: Encoded) -> str:
-    from regard.data.store import write_tensors
-
     write_tensors(run / TOKENS, encoded.tensors, {"left_out": [asdict(entry) for entry in encoded.left_out]})
     return hash_file(run / TOKENS)
 
@@ -188,8 +186,6 @@ def _note(before: RunConfig, now: RunConfig) -> str | None:
 
 def decide(recipe: Recipe, corpus: Corpus, wanted: Settings) -> RunConfig:
     """Every setting, with nothing left to choose: as it was asked for, else as it suits corpus and machine."""
-    from regard.device import choose_device
-
     config = resolve(merge(_defaults(recipe, corpus, wanted), wanted))
     device = choose_device(config.device).type
     decided: Settings = {
@@ -202,8 +198,6 @@ def decide(recipe: Recipe, corpus: Corpus, wanted: Settings) -> RunConfig:
 
 def _defaults(recipe: Recipe, corpus: Corpus, wanted: Settings) -> Settings:
     """What follows from the kind of model, the size and the text; whoever says when to stop says all of it."""
-    from regard.device import choose_device
-
     kind = wanted.get("model", {}).get("kind", next(iter(recipe.kinds)))
     if kind not in recipe.kinds:
         raise ConfigError(f"model.kind={kind} is not a kind of {recipe.name}{nearest(str(kind), list(recipe.kinds))}")

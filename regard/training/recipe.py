@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from torch import Tensor, nn
+from safetensors.torch import save_file
+from torch import Tensor, nn
 
-    from regard.config import ModelConfig, RunConfig, Settings
-    from regard.folder import Content, ModelFolder
-    from regard.text.corpus import LeftOut
-    from regard.text.tokenizer import Tokenizer
+from regard.config import ModelConfig, RunConfig, Settings
+from regard.folder import Content, ModelFolder
+from regard.text.corpus import LeftOut
+from regard.text.tokenizer import Tokenizer
 
 Check = Callable[[], None]  # called often during long work; raises when somebody wants to stop
 
@@ -123,8 +123,6 @@ def encode_json(content: dict[str, Any]) -> str:
 
 def weights_file(weights: dict[str, Tensor]) -> Content:
     """A function that writes these weights as safetensors."""
-    from safetensors.torch import save_file
-
     return lambda path: save_file(weights, path, metadata={"format": "pt"})
 
 

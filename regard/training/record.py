@@ -22,6 +22,7 @@ from regard.folder import ABOUT, CONFIG, RUN, TOKENIZER, WEIGHTS
 from regard.install import place_of, read_about, refuse_edited
 from regard.text.sentencepieces import SentencePieces
 from regard.text.tokenizer import ROLES_FILE
+from regard.training.checkpoint import CheckpointStore
 from regard.training.log import METRICS, SNAPSHOTS
 
 RECORD, TOKENS, START, LOCK = "run.json", "tokens.safetensors", "start.safetensors", "lock"
@@ -93,8 +94,6 @@ def sole_owner(folder: Path, fresh: bool) -> Iterator[OwnedRun]:
 
 def clear(run: Path) -> None:
     """Removes an earlier run, its record first: without it the rest counts for nothing. What is not ours stays."""
-    from regard.training.checkpoint import CheckpointStore
-
     for name in OURS:
         if os.path.lexists(run / name) and not stat.S_ISDIR((run / name).lstat().st_mode):
             (run / name).unlink()

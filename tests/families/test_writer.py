@@ -8,8 +8,9 @@ import torch
 
 import regard
 from regard.config import ModelConfig
+from regard.data.running import encode_stream
 from regard.engines.torch import TextStep
-from regard.families.write.pipeline import _before_stop, encode_stream
+from regard.families.write.pipeline import _before_stop
 from regard.model.transformer import CausalLM
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,19 +14,13 @@ from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline
 from regard.folder import ModelFolder
 from regard.text.given import a_text, given_texts, several_texts
-from regard.text.stories import Story, read_stories, split_sentences
+from regard.text.stories import Story, most_sentences, read_stories, said_answer, split_sentences
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
-    from regard.config import ModelConfig
-    from regard.data.batch import StoryBatch
-    from regard.data.tokens import EncodedStories
     from regard.look.inspection import Inspection
-
-ROWS = 128  # questions that are answered together
-CHUNK = 1000  # questions that are encoded between two checks whether to stop
 
 
 @dataclass(frozen=True)
@@ -58,9 +52,14 @@ class Answerer(Pipeline):
         """The answerer in a folder."""
         refuse_fast("answer", running)
         from regard.formats import own
+        from regard.model.story import build_network
 
         layout = choose_layout(folder, {"regard-answer": own})
-        return cls(folder, lambda tokenizer: read_network(folder, tokenizer, layout, build_network), running).read_now()
+
+        def read(tokenizer: Tokenizer) -> nn.Module:
+            return read_network(folder, tokenizer, layout, lambda config, _: build_network(config, tokenizer.pad_id))
+
+        return cls(folder, read, running).read_now()
 
     def __call__(self, story: str | Sequence[str], question: str) -> str:
         """The answer to a question about a story, given as a text or as sentences."""
@@ -72,21 +71,12 @@ class Answerer(Pipeline):
 
     def answer_all(self, stories: Sequence[Story]) -> list[Answer]:
         """The answers to many questions; of each story only what the model can hold, its newest sentences."""
-        import torch
-
-        from regard.model.capture import record_attention
-
         kept = [self._newest(story) for story in stories]
-        encoded = encode_stories(kept, self.tokenizer)
         found: list[Answer] = []
-        for batch in story_batches(encoded, self.tokenizer.pad_id):
-            with torch.inference_mode(), record_attention(self.model) as recorded:
-                here = batch.to(self.device)
-                chances = self.model(here.sentences, here.ages, here.questions)[0].softmax(dim=-1)  # (B, V)
-            hops = [weights[-1].mean(dim=1) for name, weights in recorded.items() if weights and _is_hop(name)]
-            looked = torch.stack(hops, dim=1).tolist()  # (B, hops, M)
-            best = chances.max(dim=-1)
-            for probability, token, weights in zip(best.values.tolist(), best.indices.tolist(), looked, strict=True):
+        for probabilities, hops in self._run(kept):
+            best = probabilities.max(dim=-1)
+            ranked = zip(best.values.tolist(), best.indices.tolist(), hops.tolist(), strict=True)
+            for probability, token, weights in ranked:
                 story = kept[len(found)]
                 sentences = list(story.sentences)
                 hops_here = [row[: len(sentences)] for row in weights]
@@ -121,17 +111,28 @@ class Answerer(Pipeline):
 
     def chances(self, story: str | Sequence[str], question: str) -> list[tuple[str, float]]:
         """Every answer there is, likeliest first."""
-        import torch
-
-        encoded = encode_stories([self._newest(_tell(story, question))], self.tokenizer)
-        (batch,) = story_batches(encoded, self.tokenizer.pad_id)
-        with torch.inference_mode():
-            here = batch.to(self.device)
-            found = self.model(here.sentences, here.ages, here.questions)[0][0].softmax(dim=-1).sort(descending=True)
+        probabilities, _ = next(self._run([self._newest(_tell(story, question))]))
+        found = probabilities[0].sort(descending=True)
         return list(zip(self.tokenizer.tokens(found.indices.tolist()), found.values.tolist(), strict=True))
 
+    def _run(self, stories: Sequence[Story]) -> Iterator[tuple[Tensor, Tensor]]:
+        """Of each batch: the probability of every answer (B, V), each hop's weight of each sentence (B, hops, M)."""
+        import torch
+
+        from regard.data.stories import encode_stories, story_batches
+        from regard.model.capture import record_attention
+
+        for batch in story_batches(encode_stories(stories, self.tokenizer), self.tokenizer.pad_id):
+            with torch.inference_mode(), record_attention(self.model) as recorded:
+                here = batch.to(self.device)
+                probabilities = self.model(here.sentences, here.ages, here.questions)[0].softmax(dim=-1)  # (B, V)
+            hops = [
+                weights[-1].mean(dim=1) for name, weights in recorded.items() if weights and name.startswith("hops.")
+            ]
+            yield probabilities, torch.stack(hops, dim=1)
+
     def _newest(self, story: Story) -> Story:
-        cut = max(0, len(story.sentences) - most_sentences(self.model.config))
+        cut = max(0, len(story.sentences) - most_sentences(self.model.config.max_positions))
         support = tuple(place - cut for place in story.support if place >= cut)
         return Story(story.sentences[cut:], story.question, story.answer, support)
 
@@ -140,73 +141,11 @@ class Answerer(Pipeline):
         return sorted({word for word in words if self.tokenizer.id_of(word) is None})
 
 
-def build_network(config: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
-    """A network of the kind the settings say, with fresh weights."""
-    from regard.model.memory import MemoryNetwork
-    from regard.model.story import StoryTransformer
-
-    pad_id = tokenizer.pad_id
-    return MemoryNetwork(config, pad_id) if config.kind == "memory" else StoryTransformer(config, pad_id)
-
-
-def most_sentences(config: ModelConfig) -> int:
-    """How many sentences of a story are read, the newest; ages have room for empty ones between them."""
-    return config.max_positions * 2 // 3
-
-
-def said_answer(story: Story) -> str:
-    """The answer as a model says it."""
-    return story.answer.lower()
-
-
-def encode_stories(
-    stories: Sequence[Story], tokenizer: Tokenizer, check: Callable[[], None] = lambda: None
-) -> EncodedStories:
-    """Stories as ids; words never seen are left out, and an answer never seen is the unknown."""
-    import torch
-
-    from regard.data.tokens import EncodedStories, TokenLists
-
-    numbers: dict[str, int] = {}
-    tales: list[list[int]] = []
-    for place, story in enumerate(stories):
-        if place % CHUNK == 0:
-            check()
-        tales.append([numbers.setdefault(sentence, len(numbers) + 1) for sentence in story.sentences])
-    sentences = TokenLists.of([[], *_known(numbers, tokenizer)])
-    answers = [tokenizer.id_of(said_answer(story)) for story in stories]
-    return EncodedStories(
-        sentences.pad(torch.arange(len(sentences)), tokenizer.pad_id),
-        TokenLists.of(tales),
-        TokenLists.of(_known((story.question for story in stories), tokenizer)),
-        torch.tensor([tokenizer.unknown_id if answer is None else answer for answer in answers]),
-    )
-
-
-def story_batches(stories: EncodedStories, pad_id: int) -> Iterator[StoryBatch]:
-    """All questions once, in order."""
-    import torch
-
-    from regard.data.collate import collate_stories
-
-    for indexes in torch.arange(len(stories)).split(ROWS):
-        yield collate_stories(stories, indexes, pad_id)
-
-
-def _known(texts: Iterable[str], tokenizer: Tokenizer) -> list[list[int]]:
-    found = tokenizer.encode_all(list(texts), is_part=True)
-    return [[number for number in ids if number != tokenizer.unknown_id] for ids in found]
-
-
 def _tell(story: str | Sequence[str], question: str) -> Story:
     sentences = split_sentences(story) if isinstance(story, str) else several_texts(story, "sentences")
     if not a_text(question, "a question").strip():
         raise ConfigError("the question is empty; ask something about the story")
     return Story(tuple(sentences), question, "")
-
-
-def _is_hop(name: str) -> bool:
-    return name.startswith("hops.")
 
 
 def _finds_support(answer: Answer, story: Story) -> bool:

@@ -9,26 +9,34 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
+from regard.data.batch import StoryBatch
+from regard.data.collate import collate_stories
+from regard.data.loader import Loader
+from regard.data.stories import encode_stories, story_batches
+from regard.data.tokens import EncodedStories
+from regard.device import derive_seed
+from regard.engines.score import answer_all
 from regard.errors import ConfigError
 from regard.families import FAMILIES
-from regard.families.answer.pipeline import build_network, encode_stories, most_sentences, said_answer, story_batches
 from regard.families.texts import Paths, gather_texts, read_corpus
 from regard.folder import Content
+from regard.formats import own
+from regard.formats.tokenizers import tokenizer_config
+from regard.look.snapshot import PROBES, snapshot_stories
+from regard.model.memory import keep_chosen
+from regard.model.story import build_network
 from regard.text.running import TextFiles
-from regard.text.stories import Story, hold_out_stories, read_stories
+from regard.text.stories import Story, hold_out_stories, most_sentences, read_stories, said_answer
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_words
 from regard.training.recipe import Check, Corpus, Encoded, Recipe, TrainBatches, Validator, encode_json, weights_file
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from regard.data.batch import StoryBatch
-    from regard.data.tokens import EncodedStories
-
 
 KINDS: dict[str, Settings] = {
     "memory": {
@@ -102,13 +110,6 @@ def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check:
 
 def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Questions in batches by chance; empty sentences are put in at other places each time a story comes."""
-    import torch
-
-    from regard.data.collate import collate_stories
-    from regard.data.loader import Loader
-    from regard.data.tokens import EncodedStories
-    from regard.device import derive_seed
-
     stories, pad_id = EncodedStories.of(tensors), tokenizer.pad_id
     rows = config.train.share(config.train.questions_per_batch)
     loader = Loader([torch.ones(len(stories), dtype=torch.int64)], rows, config.seed)
@@ -140,7 +141,7 @@ def validator(
 
 
 def _encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> EncodedStories:
-    most = most_sentences(config.model)
+    most = most_sentences(config.model.max_positions)
     newest = [Story(story.sentences[-most:], story.question, story.answer) for story in stories]
     return encode_stories(newest, tokenizer, check)
 
@@ -157,8 +158,6 @@ class _Answers:
 
     def score(self, model: Any, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
         """The fit, which training goes by (accuracy on all given questions), and accuracy on those held out."""
-        from regard.engines.score import answer_all
-
         right, losses = answer_all(model, self.train, check)  # (R,), (R,)
         held_right, held_losses = answer_all(model, self.valid, check)  # (R,), (R,)
         learned, held = (sum(len(batch.answers) for batch in part) for part in (self.train, self.valid))
@@ -172,12 +171,11 @@ class _Answers:
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
     """A network with fresh weights."""
-    return build_network(model, tokenizer)
+    return build_network(model, tokenizer.pad_id)
 
 
 def loss(config: RunConfig) -> Callable[[Any, StoryBatch], tuple[Tensor, int]]:
     """What training makes smaller: cross-entropy of the answer, summed over the networks side by side."""
-    import torch.nn.functional as F
 
     def answer_loss(model: Any, batch: StoryBatch) -> tuple[Tensor, int]:
         logits = model(batch.sentences, batch.ages, batch.questions, batch.is_linear)  # (R, B, V)
@@ -192,10 +190,6 @@ def loss(config: RunConfig) -> Callable[[Any, StoryBatch], tuple[Tensor, int]]:
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
     """The files of an answerer; no class of another library has its shape, and config.json says so."""
-    from regard.formats import own
-    from regard.formats.tokenizers import tokenizer_config
-    from regard.model.memory import keep_chosen
-
     if model.kind == "memory":
         weights, model = keep_chosen(weights), model.model_copy(update={"restarts": 1})
     return {
@@ -208,9 +202,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 def snapshot(model: Any, valid: list[Story], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """Which sentences it looks at in a few held-out stories."""
-    from regard.look.snapshot import PROBES, snapshot_stories
-
-    most = most_sentences(model.config)
+    most = most_sentences(model.config.max_positions)
     stories = [Story(story.sentences[-most:], story.question, story.answer) for story in valid[:PROBES]]
     (batch,) = story_batches(encode_stories(stories, tokenizer), tokenizer.pad_id)
     return snapshot_stories(model, batch.to(next(model.parameters()).device), stories)

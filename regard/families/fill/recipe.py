@@ -8,24 +8,32 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from torch import Tensor, nn
 
 from regard.config import ModelConfig, RunConfig, Settings
+from regard.data.batch import TextBatch
+from regard.data.collate import collate_masked
+from regard.data.loader import Loader
 from regard.data.masking import encode_texts, make_masking, masked_batches, read_texts
+from regard.data.tokens import TokenLists
+from regard.device import derive_seed
+from regard.engines.score import score_masked
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.table import choose, count_words
 from regard.families.texts import Paths, gather_texts, read_corpus
 from regard.folder import Content
+from regard.formats import bert, own
+from regard.formats.tokenizers import bert_roles, tokenizer_config
+from regard.look.snapshot import PROBES, snapshot_texts
+from regard.model.loss import token_loss
+from regard.model.transformer import MaskedLM
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_masked, learn_wordpieces
 from regard.training.recipe import Check, Corpus, Encoded, Recipe, TrainBatches, Validator, encode_json, weights_file
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from regard.data.batch import TextBatch
 
 KINDS: dict[str, Settings] = {"bert": {"model": {"norm": "post", "activation": "gelu", "positions": "learned"}}}
 
@@ -94,11 +102,6 @@ def encode(lines: list[str], tokenizer: Tokenizer, config: RunConfig, check: Che
 
 def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Batches of lines of like length; other tokens are hidden each time a line comes."""
-    from regard.data.collate import collate_masked
-    from regard.data.loader import Loader
-    from regard.data.tokens import TokenLists
-    from regard.device import derive_seed
-
     texts = TokenLists.named("text", tensors)
     loader = Loader([texts.lengths], config.train.share(config.train.tokens_per_batch), config.seed)
     hiding = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
@@ -119,8 +122,6 @@ def validator(
     held_out = list(masked_batches(valid, tokenizer, hiding))
 
     def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
-        from regard.engines.score import score_masked
-
         accuracy, loss, _ = score_masked(model, held_out, check)  # type: ignore[arg-type]
         return {"accuracy": accuracy, "loss": loss}, []
 
@@ -131,14 +132,11 @@ def validator(
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
     """A network with fresh weights."""
-    from regard.model.transformer import MaskedLM
-
     return MaskedLM(model, tokenizer.pad_id)
 
 
 def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
     """What training makes smaller: cross-entropy of the hidden tokens. Only they pass the last block and the output."""
-    from regard.model.loss import token_loss
 
     def hidden_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
         places, is_real = batch.label_places()  # (B, N), (B, N)
@@ -151,9 +149,6 @@ def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
     """The files of a filler, in Hugging Face layout; a shape that has no class there says so."""
-    from regard.formats import bert, own
-    from regard.formats.tokenizers import bert_roles, tokenizer_config
-
     config = bert.export_config(model, tokenizer.pad_id)
     if own.describes_fully(bert, config, model):
         exported = bert.export_weights(weights)
@@ -171,8 +166,6 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 def snapshot(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """What it looks at in a few held-out lines."""
-    from regard.look.snapshot import PROBES, snapshot_texts
-
     longest = model.config.max_positions
     return snapshot_texts(model, tokenizer, [tokenizer.encode(line)[:longest] for line in valid[:PROBES]])
 

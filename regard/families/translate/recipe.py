@@ -9,10 +9,21 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+from torch import Tensor, nn
+
+from regard.alignment.heads import PAIRS, choose_heads
+from regard.alignment.learn import learn_lexicon
 from regard.alignment.lexical_table import FILE as LEXICON
+from regard.alignment.links import has_letters
+from regard.alignment.shortlist import make_shortlist
 from regard.config import ModelConfig, RunConfig, Settings, merge
+from regard.data.batch import PairBatch
+from regard.data.collate import collate_pairs
+from regard.data.loader import Loader
+from regard.data.tokens import EncodedPairs, Packer
 from regard.engines.cache import SHORTLIST
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
@@ -21,6 +32,10 @@ from regard.families.table import choose, count_words
 from regard.families.translate.pair import put_together
 from regard.families.translate.pipeline import Translator
 from regard.folder import Content
+from regard.formats import encoder_decoder, marian, own
+from regard.formats.tokenizers import translator_config
+from regard.look.snapshot import snapshot_pairs
+from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
 from regard.text.corpus import (
     LeftOut,
     Pair,
@@ -46,12 +61,6 @@ from regard.training.recipe import (
     name_files,
     weights_file,
 )
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from regard.data.batch import PairBatch
-    from regard.data.tokens import EncodedPairs
 
 # The norm stands before each sub-layer: on two texts ahead of the paper's place, most with few pairs or few minutes
 # (docs/notebook.md).
@@ -177,10 +186,6 @@ def encode(pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Ch
 
 def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Batches of pairs of like length."""
-    from regard.data.collate import collate_pairs
-    from regard.data.loader import Loader
-    from regard.data.tokens import EncodedPairs
-
     pairs = EncodedPairs.of(tensors)
     lengths = [pairs.sources.lengths, pairs.targets.lengths]
     loader = Loader(lengths, config.train.share(config.train.tokens_per_batch), config.seed)
@@ -210,8 +215,6 @@ def encode_pairs(
     pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> tuple[EncodedPairs, list[Pair], list[LeftOut]]:
     """The pairs whose sides both are short enough, as ids and as they are; and those left out."""
-    from regard.data.tokens import EncodedPairs, Packer
-
     limit = min(config.text.max_length, config.model.longest)
     sources, targets = Packer(), Packer()
     kept: list[Pair] = []
@@ -241,8 +244,6 @@ def encode_pairs(
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
     """A network with fresh weights."""
-    from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
-
     return EncoderAndDecoder(model, tokenizer.pad_id) if model.encoder else EncoderDecoder(model, tokenizer.pad_id)
 
 
@@ -260,9 +261,6 @@ def loss(config: RunConfig) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
     """The files of a translator, in Hugging Face layout; a shape that has no class there says so."""
-    from regard.formats import encoder_decoder, marian, own
-    from regard.formats.tokenizers import translator_config
-
     end, pad = tokenizer.end_id, tokenizer.pad_id
     config = encoder_decoder.export_config(model, end, pad) if model.encoder else marian.export_config(model, end, pad)
     generation = marian.generation_config(end, pad, Translator.BEAM, model.max_positions)
@@ -284,14 +282,6 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 def artifacts(model: Any, tensors: dict[str, Tensor], valid: list[Pair], tokenizer: Tokenizer) -> Artifacts:
     """Which heads align, and which words are worth considering for which."""
-    import torch
-
-    from regard.alignment.heads import PAIRS, choose_heads
-    from regard.alignment.learn import learn_lexicon
-    from regard.alignment.links import has_letters
-    from regard.alignment.shortlist import make_shortlist
-    from regard.data.tokens import EncodedPairs
-
     pairs = EncodedPairs.of(tensors)
     is_word = torch.tensor([has_letters(token) for token in tokenizer.tokens(range(tokenizer.vocab_size))])
     lexicon = learn_lexicon(pairs, tokenizer.vocab_size, is_word)
@@ -309,8 +299,6 @@ def artifacts(model: Any, tensors: dict[str, Tensor], valid: list[Pair], tokeniz
 
 def snapshot(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """What it looks at in a few held-out pairs."""
-    from regard.look.snapshot import snapshot_pairs
-
     return snapshot_pairs(model, tokenizer, valid)
 
 

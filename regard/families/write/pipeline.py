@@ -19,16 +19,15 @@ from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.folder import ModelFolder
 from regard.text.given import a_text, given_texts, name_unknown, several_texts, unknown_parts
-from regard.text.running import read_documents, split_lines
+from regard.text.running import read_documents
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
     from regard.engines.ctranslate2 import FastWriter
     from regard.look.inspection import Inspection, TokenScore
 
-LINES = 10_000  # lines that are encoded between two checks whether to stop
 TOKENS = 200
 TOLD_TOGETHER = 128  # tokens whose probabilities are computed at a time: each takes a row of the whole vocabulary
 CONTEXT = 8  # tokens before a piece that are decoded with it
@@ -172,6 +171,7 @@ class Writer(Pipeline):
         The model's window moves on by `stride` tokens (half of it if not given), so that each token after the first
         window is predicted from at least window - stride tokens before it.
         """
+        from regard.data.running import encode_stream
         from regard.engines.score import stream_loss
 
         texts = read_documents(given_texts(files))
@@ -248,22 +248,6 @@ class Writer(Pipeline):
                 known = self.tokenizer.decode(before)
         if held:
             yield self.tokenizer.decode([*before, *held])[len(known) :]
-
-
-def encode_stream(texts: list[str], tokenizer: Tokenizer, check: Callable[[], None] = lambda: None) -> Tensor:
-    """Documents as one stream of ids (N,): an end before the first, and one after each."""
-    from regard.data.tokens import TokenLists
-
-    def parts() -> Iterator[list[int]]:
-        yield [tokenizer.begin_id]
-        for text in texts:
-            lines = split_lines(text)
-            for start in range(0, len(lines), LINES):
-                check()
-                yield from tokenizer.encode_all(lines[start : start + LINES], is_part=True)
-            yield [tokenizer.end_id]
-
-    return TokenLists.of(parts()).flat
 
 
 def _before_stop(pieces: Iterator[str], stops: list[str]) -> Iterator[str]:

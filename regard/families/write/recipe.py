@@ -8,24 +8,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor, nn
 
 from regard.config import ModelConfig, RunConfig, Settings
+from regard.data.batch import TextBatch
+from regard.data.collate import collate_blocks
+from regard.data.loader import Blocks
+from regard.data.running import encode_stream
+from regard.decoding.sample import sample
+from regard.decoding.settings import Sampling
+from regard.engines.score import stream_loss
+from regard.engines.torch import TextStep
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.table import choose, count_words
 from regard.families.texts import Paths, gather_texts, read_corpus
-from regard.families.write.pipeline import encode_stream
 from regard.folder import Content
+from regard.formats import gpt2, llama, own
+from regard.formats.tokenizers import tokenizer_config
+from regard.look.snapshot import PROBES, snapshot_texts
+from regard.model.loss import token_loss
+from regard.model.transformer import CausalLM
 from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
 from regard.training.recipe import Check, Corpus, Encoded, Recipe, TrainBatches, Validator, encode_json, weights_file
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from regard.data.batch import TextBatch
 
 MOST_SCORED = 100_000  # tokens of held-out text that are scored while training; `regard evaluate` scores all
 SAMPLE = 80  # tokens a sample goes on for
@@ -107,9 +118,6 @@ def encode(texts: list[str], tokenizer: Tokenizer, config: RunConfig, check: Che
 
 def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Batches are blocks of the stream."""
-    from regard.data.collate import collate_blocks
-    from regard.data.loader import Blocks
-
     stream, length = tensors["stream"], config.model.max_positions
     blocks = Blocks(
         len(stream), length, max(1, config.train.share(config.train.tokens_per_batch) // length), config.seed
@@ -130,8 +138,6 @@ def validator(
     scored_bytes = max(1, len(tokenizer.decode(scored[1:].tolist()).encode()))
 
     def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
-        from regard.engines.score import stream_loss
-
         nats = stream_loss(model, scored, length, check)  # type: ignore[arg-type]
         loss = nats / (len(scored) - 1)
         scores = {"bits_per_byte": nats / math.log(2) / scored_bytes, "loss": loss, "perplexity": math.exp(loss)}
@@ -143,14 +149,6 @@ def validator(
 
 def _sample(model: Any, tokenizer: Tokenizer) -> str:
     """What the model writes when it starts from nothing, the same draw every time."""
-    from itertools import islice
-
-    import torch
-
-    from regard.decoding.sample import sample
-    from regard.decoding.settings import Sampling
-    from regard.engines.torch import TextStep
-
     start = torch.tensor([[tokenizer.end_id]], device=next(model.parameters()).device)
     step = TextStep(model.eval(), start)
     ids = sample(step, step.logits, Sampling(temperature=0.8), torch.Generator().manual_seed(0))
@@ -159,14 +157,11 @@ def _sample(model: Any, tokenizer: Tokenizer) -> str:
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
     """A network with fresh weights."""
-    from regard.model.transformer import CausalLM
-
     return CausalLM(model)
 
 
 def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
     """What training makes smaller: cross-entropy of the next token, at every place at once."""
-    from regard.model.loss import token_loss
 
     def next_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
         hidden = model(batch.ids)  # (B, T, D)
@@ -179,9 +174,6 @@ def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
     """The files of a writer, in Hugging Face layout; a shape that has no class there says so."""
-    from regard.formats import gpt2, llama, own
-    from regard.formats.tokenizers import tokenizer_config
-
     begin, end = tokenizer.begin_id, tokenizer.end_id
     tokenizer.opened_by(begin)  # as every text was while it learned
     for layout in (gpt2, llama):
@@ -204,8 +196,6 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 def snapshot(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """What it looks at in the beginning of a few held-out texts."""
-    from regard.look.snapshot import PROBES, snapshot_texts
-
     longest = model.config.max_positions
     texts = [[tokenizer.begin_id, *tokenizer.encode_part(text[:PROBED])] for text in valid[:PROBES]]
     return snapshot_texts(model, tokenizer, [ids[:longest] for ids in texts])

@@ -1,0 +1,45 @@
+"""Stories with questions as ids, and as batches."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import torch
+
+from regard.data.batch import StoryBatch
+from regard.data.collate import collate_stories
+from regard.data.tokens import EncodedStories, TokenLists
+from regard.text.stories import Story, said_answer
+from regard.text.tokenizer import Tokenizer
+
+ROWS = 128  # questions that are answered together
+CHUNK = 1000  # questions that are encoded between two checks whether to stop
+
+
+def encode_stories(
+    stories: Sequence[Story], tokenizer: Tokenizer, check: Callable[[], None] = lambda: None
+) -> EncodedStories:
+    """Stories as ids; words never seen are left out, and an answer never seen is the unknown."""
+    numbers: dict[str, int] = {}
+    tales: list[list[int]] = []
+    for place, story in enumerate(stories):
+        if place % CHUNK == 0:
+            check()
+        tales.append([numbers.setdefault(sentence, len(numbers) + 1) for sentence in story.sentences])
+    sentences = TokenLists.of([[], *_known(numbers, tokenizer)])
+    answers = [tokenizer.id_of(said_answer(story)) for story in stories]
+    return EncodedStories(
+        sentences.pad(torch.arange(len(sentences)), tokenizer.pad_id),
+        TokenLists.of(tales),
+        TokenLists.of(_known((story.question for story in stories), tokenizer)),
+        torch.tensor([tokenizer.unknown_id if answer is None else answer for answer in answers]),
+    )
+
+
+def story_batches(stories: EncodedStories, pad_id: int) -> Iterator[StoryBatch]:
+    """All questions once, in order."""
+    for indexes in torch.arange(len(stories)).split(ROWS):
+        yield collate_stories(stories, indexes, pad_id)
+
+
+def _known(texts: Iterable[str], tokenizer: Tokenizer) -> list[list[int]]:
+    found = tokenizer.encode_all(list(texts), is_part=True)
+    return [[number for number in ids if number != tokenizer.unknown_id] for ids in found]
