@@ -104,6 +104,13 @@ def babi_table() -> list[str]:
     return [*head, *(f"| {name} | " + " | ".join(map(str, cells)) + " |" for name, cells in lines.items())]
 
 
+def curve_table() -> list[str]:
+    curve = read(RESULTS / "quality.json")["ten minutes en-de"]["curve_minutes_step_valid_bleu"]
+    rows = {"minutes": "{0:.1f}", "updates": "{1:,}", "validation BLEU": "{2:.1f}"}
+    lines = [f"| {name} | {' | '.join(cell.format(*point) for point in curve)} |" for name, cell in rows.items()]
+    return [lines[0], "|---|" + "---|" * len(curve), *lines[1:]]
+
+
 def sides_table() -> list[str]:
     """Every side of bulk translation: lines a second, BLEU, lines that are the same as ours, memory."""
     found = read(RESULTS / "generate.json")["bulk"]
@@ -285,6 +292,7 @@ ROBUSTNESS = [
 TABLES: dict[str, Callable[[], list[str]]] = {
     "readme": short_table,
     "babi": babi_table,
+    "curve": curve_table,
     "sides": sides_table,
     **{
         name: lambda rows=rows: long_table(rows)

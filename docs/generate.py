@@ -7,6 +7,7 @@ import ast
 import os
 import pkgutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -120,7 +121,9 @@ def names() -> Iterator[str]:
     """The public names of the package."""
     yield "# Python\n\nWhat `import regard` offers. These names are stable; all others may change between versions.\n"
     for name in regard.__all__:
-        yield f"::: regard.{name}\n"
+        is_module_too = find_spec(f"regard.{name}") is not None  # load, train and training are in files of these names
+        home = getattr(regard, name).__module__ if is_module_too else "regard"
+        yield f"::: {home}.{name}\n    options:\n      show_root_full_path: false\n"
 
 
 def parts() -> Iterator[str]:

@@ -55,6 +55,13 @@ def test_links_lead_somewhere(page):
         assert target.exists() or str(target.resolve().relative_to(ROOT)) in MADE, link
 
 
+def test_every_promise_names_a_test_that_exists():
+    promised = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TEXTS["docs/reference/promises.md"])
+    assert len(promised) > 40
+    for file, name in promised:
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{name}"
+
+
 def test_make_targets_in_the_readme_are_real():
     for target in set(re.findall(r"^make (\w+)|`make (\w+)`", README, re.M)):
         done = subprocess.run(["make", "-n", "".join(target)], cwd=ROOT, capture_output=True, text=True, check=False)
