@@ -5,7 +5,7 @@ RUN useradd --create-home --uid 10001 regard
 WORKDIR /app
 COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY regard ./regard
-RUN pip install --no-cache-dir --constraint constraints.txt .
+RUN pip install --no-cache-dir --constraint constraints.txt ".[serve]"
 USER 10001
 WORKDIR /models
 EXPOSE 8000

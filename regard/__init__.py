@@ -10,7 +10,7 @@ import regard.training  # noqa: F401  first, else the room would take the place 
 from regard.load import load  # likewise these, which have the names of their modules
 from regard.train import train, training
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from regard.errors import ConfigError, CorpusError, FolderError, RegardError, RunError

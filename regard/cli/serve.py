@@ -63,9 +63,14 @@ def _serve(
     from dataclasses import replace
 
     from regard.errors import ConfigError
-    from regard.serve.app import LOOPBACK, serve
-    from regard.serve.limits import Limits
-    from regard.serve.registry import ModelRegistry
+
+    try:
+        from regard.serve.app import LOOPBACK, serve
+        from regard.serve.limits import Limits
+        from regard.serve.registry import ModelRegistry
+    except ModuleNotFoundError as problem:
+        raise ConfigError(f"regard serve needs {problem.name}, which is not installed: "
+                          f"pip install 'regard[serve]'") from None  # fmt: skip
 
     if host not in LOOPBACK and api_key is None and not without_key:
         raise ConfigError(f"--host {host} lets other machines in: give --api-key (or REGARD_API_KEY), or --without-key "

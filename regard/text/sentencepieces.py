@@ -25,7 +25,7 @@ class SentencePieces:
         try:
             from sentencepiece import SentencePieceProcessor
         except ImportError:
-            raise ConfigError("this model's text is split by SentencePiece: pip install sentencepiece") from None
+            raise ConfigError("this model's text is split by SentencePiece: pip install 'regard[opus]'") from None
         try:
             self._files = {name: read_regular(folder / name, most_bytes(rows)) for name in self.FILES}
             for name in self.FILES[:2]:
