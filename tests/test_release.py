@@ -101,5 +101,11 @@ def test_what_train_translate_and_look_need_is_no_extra(dist):
     assert not needed & {"fastapi", "uvicorn", "transformers", "sentencepiece"}
 
 
-def test_the_citation_names_this_version():
+def test_the_changelog_and_the_citation_name_this_version():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", changelog, re.M)[:2] == ["Unreleased", regard.__version__]
     assert f"version: {regard.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_workflows_have_no_finding_of_zizmor():
+    run(Path(sys.executable).parent / "zizmor", "--offline", "--no-progress", ".github", cwd=ROOT)
