@@ -43,7 +43,7 @@ _CASES = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _REST, _SPACES = r"| ?[^\s\p{L}\p{N}]+", r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 _WORDS = (r"[^\r\n\p{L}\p{N}]?" + _UPPER + "*" + _LOWER + "+", r"|[^\r\n\p{L}\p{N}]?" + _UPPER + "+" + _LOWER + "*")
-# Patterns of well-known families that are more than `_is_linear` can tell. All of them match what they look through.
+# Patterns of well-known tokenizers that `_is_linear` cannot verify. All of them match in linear time.
 FAMOUS = {
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+" + _REST + r"|\s+(?!\S)|\s+",  # GPT-2
     r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",  # CLIP
@@ -61,13 +61,13 @@ def most_bytes(rows: int | None) -> int:
     return MOST_BYTES if rows is None else min(MOST_BYTES, 4 * 2**20 + 2**10 * rows)
 
 
-def check_tokenizer(told: Any, rows: int | None = None) -> None:
+def check_tokenizer(content: Any, rows: int | None = None) -> None:
     """Raises a ValueError that names what a tokenizer.json has that cannot be bounded, or has no row in the table."""
-    if not isinstance(told, dict):
+    if not isinstance(content, dict):
         raise ValueError("it is not a JSON object")
     growth = 1
     for role, known in KNOWN.items():
-        parts = list(_parts(told.get(role), role, known))
+        parts = list(_parts(content.get(role), role, known))
         if len(parts) > MOST_PARTS:
             raise ValueError(f"its {role} has {len(parts)} parts, and at most {MOST_PARTS} are supported")
         for kind in ONCE:
@@ -77,7 +77,7 @@ def check_tokenizer(told: Any, rows: int | None = None) -> None:
             growth *= _check_part(part)
         if growth > MOST_GROWTH:
             raise ValueError(f"its {role} replaces parts of a text by much longer ones, again and again")
-    _check_ids(_check_model(told.get("model")), told.get("added_tokens"), rows)
+    _check_ids(_check_model(content.get("model")), content.get("added_tokens"), rows)
 
 
 def check_pieces(model: bytes) -> None:
@@ -102,17 +102,19 @@ def check_vocabulary(ids: Any, rows: int | None = None) -> None:
         raise ValueError(f"its ids go up to {max(ids.values())}, and it has {len(ids)} pieces")
 
 
-def _parts(told: Any, role: str, known: tuple[str, ...], depth: int = 0) -> Iterator[dict[str, Any]]:
+def _parts(content: Any, role: str, known: tuple[str, ...], depth: int = 0) -> Iterator[dict[str, Any]]:
     """The parts of a chain, one after another."""
-    if told is None and not depth:
+    if content is None and not depth:
         return
-    kind = told.get("type") if isinstance(told, dict) else None
+    kind = content.get("type") if isinstance(content, dict) else None
     if kind not in known:
         raise ValueError(f"it has a {role} {kind!r:.40}, and only {', '.join(known)} are supported")
     if kind != "Sequence":
-        yield told
+        yield content
         return
-    inner = next((told[key] for key in ("normalizers", "pretokenizers", "processors", "decoders") if key in told), None)
+    inner = next(
+        (content[key] for key in ("normalizers", "pretokenizers", "processors", "decoders") if key in content), None
+    )
     if depth > 4 or not isinstance(inner, list):
         raise ValueError(f"its {role} is nested too deep, or is no list")
     for part in inner:

@@ -1,4 +1,4 @@
-"""Lines of files as bytes, whatever is in them: for whoever wants to tell what is wrong, and not to stop there."""
+"""Lines of files as bytes, whatever is in them: for a check that reports damage instead of stopping at it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _side_by_side(left: Iterator[bytes], right: Iterator[bytes]) -> Iterator[tup
 
 
 def _cells(files: PairFiles, line: bytes) -> Raws | None:
-    end = b"\r" * line.endswith(b"\r")  # is told of the pair
+    end = b"\r" * line.endswith(b"\r")  # counted for the pair
     cells = line.removesuffix(b"\r").split(b"\t")
     first, second = files.columns
     return (cells[first - 1], cells[second - 1] + end) if len(cells) >= max(first, second) else None

@@ -1,4 +1,4 @@
-"""A corpus doctor: what is wrong with text, where, whether it hurts, what training does about it, and how to fix it.
+"""Checks a corpus: what is wrong with text, where, whether it hurts, what training does about it, and how to fix it.
 
 Reads files as a stream of lines, however large; memory is bounded (at most about 400 MB, with 5 million pairs). Never
 raises for what a line holds, only for files that cannot be read as lines at all.
@@ -39,7 +39,7 @@ def check_pairs(
     at most, which compares a sample. valid: pairs to validate or test on, which should be the same way round."""
     shape = "files" if files.target else {"columns": "tsv", "keys": "jsonl"}[kind_of(files)]
     report = Report([path.name for path in files.paths], shape)
-    looks = _PairLooks(report, files, held_out)
+    checks = _PairChecks(report, files, held_out)
     read = 0
     ends = None
     for number, raws in raw_pairs(files, lambda number, raw: report.note("columns", files.source, number, raw)):
@@ -54,12 +54,12 @@ def check_pairs(
         if report.lines % TICK == 0:
             tick(report.lines, read)
         is_sampled = most is None or number <= QUICK or number // 500 % QUICK_SHARE == 0
-        looks.look_at(number, source, target, is_compared=is_sampled)
-    looks.finish(valid)
+        checks.add(number, source, target, is_compared=is_sampled)
+    checks.finish(valid)
     if ends:
         longer = int(ends[1] > ends[0])
         ends[longer] = sum(1 for _ in raw_lines(files.paths[longer]))
-        places = [stretch.first for stretch in looks.shifts.found]
+        places = [stretch.first for stretch in checks.shifts.found]
         where = f"the shift probably starts near line {places[0]}" if places else "no shift was found before the end"
         line = places[0] if places else min(ends) + 1
         report.note("unequal", files.paths[longer], line, f"{counted(ends[0], 'lines')} against {ends[1]}; {where}")
@@ -89,7 +89,7 @@ def check_text(
             read += len(raw)
             if report.lines % TICK == 0:
                 tick(report.lines, read)
-            text = side.look_at(number, raw, is_sentence=False)
+            text = side.add(number, raw, is_sentence=False)
             if held_out and not is_stories and len(text) >= LONG_ENOUGH and hash(text) in held_out:
                 if hash(text) not in shared and 10 * len(shared) >= len(held_out):
                     report.note("overlap", path, number, text)
@@ -111,7 +111,7 @@ class _Side:
         self._broken: list[tuple[int, str]] = []  # the first lines that are not UTF-8
         self._broken_count = 0
 
-    def look_at(self, number: int, raw: bytes, *, is_sentence: bool) -> str:
+    def add(self, number: int, raw: bytes, *, is_sentence: bool) -> str:
         """One line: what is strange in it is noted; its text as training would read it."""
         line = raw.removesuffix(b"\n")
         if line.endswith(b"\r"):
@@ -132,10 +132,10 @@ class _Side:
         if STRANGE.search(text):
             _note_strange(self.report, self.path, number, text)
         if is_sentence:
-            self._look_at_sentence(number, text)
+            self._check_sentence(number, text)
         return text
 
-    def _look_at_sentence(self, number: int, text: str) -> None:
+    def _check_sentence(self, number: int, text: str) -> None:
         if len(text) > LONGEST_LETTERS or (len(text) > LONGEST_WORDS and text.count(" ") >= LONGEST_WORDS):
             self.report.note("long", self.path, number, text)
         if ("<" in text or "&" in text) and MARKUP.search(text):
@@ -152,8 +152,8 @@ class _Side:
             self.report.findings[kind].count += self._broken_count - len(self._broken)
 
 
-class _PairLooks:
-    """What is looked at in pairs: each by itself, and many together."""
+class _PairChecks:
+    """Checks of pairs: of each by itself, and of many together."""
 
     def __init__(self, report: Report, files: PairFiles, held_out: frozenset[int]) -> None:
         from regard.text.shifts import ShiftFinder  # numpy takes its time to import
@@ -167,10 +167,10 @@ class _PairLooks:
         self._pairs: list[tuple[int, str, str]] = []
         self._words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
 
-    def look_at(self, number: int, *raws: bytes, is_compared: bool) -> None:
+    def add(self, number: int, *raws: bytes, is_compared: bool) -> None:
         """One pair."""
-        looked = zip(self.sides, raws, strict=True)
-        source, target = (side.look_at(number, raw, is_sentence=True) for side, raw in looked)
+        each = zip(self.sides, raws, strict=True)
+        source, target = (side.add(number, raw, is_sentence=True) for side, raw in each)
         report, path = self.report, self.files.source
         if not source.strip() or not target.strip():
             report.note("empty", self.sides[bool(source.strip())].path, number, source or target)
@@ -192,7 +192,7 @@ class _PairLooks:
             self._compare(whole=False)
 
     def finish(self, valid: PairFiles | None) -> None:
-        """What can only be said of many pairs."""
+        """Checks that need many pairs."""
         self._compare(whole=True)
         for side in dict.fromkeys(self.sides):
             side.finish()
@@ -207,9 +207,9 @@ class _PairLooks:
                 )
             shown = f"lines {stretch.first} to {stretch.last}, {counted(stretch.count, 'pairs')}: {where}"
             self.report.note("shift", self.files.source, stretch.first, shown, stretch.count)
-        self._judge_names()
+        self._check_names()
         if valid:
-            self._judge_direction(valid)
+            self._check_direction(valid)
 
     def _compare(self, *, whole: bool) -> None:
         from regard.text.shifts import BLOCK
@@ -218,7 +218,7 @@ class _PairLooks:
             return
         pairs = self._pairs if whole else self._pairs[:BLOCK]
         sides = [source for _, source, _ in pairs], [target for _, _, target in pairs]
-        self.shifts.look([number for number, _, _ in pairs], *sides)
+        self.shifts.add([number for number, _, _ in pairs], *sides)
         words = list(map(words_of, sides[0])), list(map(words_of, sides[1]))
         counts = count_words(words[0]), count_words(words[1])
         for place, side, kind in find_foreign(sides, words, counts):
@@ -243,7 +243,7 @@ class _PairLooks:
         expected = mine * self._lengths[1] / self._lengths[0]
         return max(mine, theirs) > 40 and (theirs > 3 * expected + 20 or expected > 3 * theirs + 20)
 
-    def _judge_names(self) -> None:
+    def _check_names(self) -> None:
         """Whether files are in the languages that their names, or the keys, say."""
         names = [(name or "").lower().replace("_", "-").split("-")[0] for name in guess_languages(self.files)]
         named = [name if name in FUNCTION_WORDS else None for name in names]
@@ -257,7 +257,7 @@ class _PairLooks:
                 path = self.sides[side].path
                 self.report.note("exchanged", path, 1, f"by its name or key it is {name}, by its words {guess}")
 
-    def _judge_direction(self, valid: PairFiles) -> None:
+    def _check_direction(self, valid: PairFiles) -> None:
         """Whether pairs to validate on are the same way round."""
         lines: tuple[list[set[str]], list[set[str]]] = [], []
         for number, raws in raw_pairs(valid, lambda number, raw: None):

@@ -68,7 +68,7 @@ class PairFiles:
 
     @property
     def reading(self) -> dict[str, str]:
-        """Which columns or keys are read, also if nobody chose them; nothing of two parallel files."""
+        """Which columns or keys are read, also by default; nothing of two parallel files."""
         match kind_of(self):
             case "columns":
                 return {"columns": ",".join(map(str, self.columns))}

@@ -1,4 +1,4 @@
-"""What a model is given: texts and nothing else, and what of them it does not know. Imports no torch."""
+"""Checks of a model's input texts, and what of them is unknown to its tokenizer. Imports no torch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def given_texts(files: Iterable[str | Path]) -> TextFiles:
 
 
 def unknown_parts(tokenizer: Any, texts: Iterable[str]) -> list[str]:
-    """What of these texts no piece stands for, each part once, in order."""
+    """The parts of these texts that have no token, each once, in order."""
     return list(dict.fromkeys(part for text in texts for part in tokenizer.unknown(text)))
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 WORD = re.compile(r"[^\W\d_]{2,}")
-FEWEST = 100  # lines of a side that tell its language
-ROUNDS = 4  # in which lines like those found before are looked for
+FEWEST = 100  # lines of a side needed to detect its language
+ROUNDS = 4  # of searching for lines like those found before
 COMMON = 100  # most frequent words that show at a glance that a line is as the others
 Counts = tuple[Counter[str], Counter[str]]
 SCRIPTS = {
@@ -80,21 +80,21 @@ def find_foreign(
     if len(sides[0]) < FEWEST:
         return
     for side in (0, 1):
-        judge = _Judge(counts[side], counts[1 - side], sides[side])
-        left = [place for place, line in enumerate(words[side]) if judge.common.isdisjoint(line)]
-        judge.forget(words[side][place] for place in left)
+        detector = _Detector(counts[side], counts[1 - side], sides[side])
+        left = [place for place, line in enumerate(words[side]) if detector.common.isdisjoint(line)]
+        detector.forget(words[side][place] for place in left)
         left = [place for place in left if sides[0][place].strip() != sides[1][place].strip()]
         for _ in range(ROUNDS):
-            kinds = {place: judge(sides[side][place], words[side][place]) for place in left}
+            kinds = {place: detector(sides[side][place], words[side][place]) for place in left}
             found = [place for place, kind in kinds.items() if kind]
             yield from ((place, side, str(kinds[place])) for place in found)
             left = [place for place in left if not kinds[place]]
             if not found:
                 break
-            judge.learn(words[side][place] for place in found if kinds[place] == "language")
+            detector.learn(words[side][place] for place in found if kinds[place] == "language")
 
 
-class _Judge:
+class _Detector:
     """Knows the words of a side and those of the other, and of the lines in third languages that were found."""
 
     def __init__(self, mine: Counter[str], theirs: Counter[str], lines: list[str]) -> None:
@@ -113,7 +113,7 @@ class _Judge:
         self.found: Counter[str] = Counter()
 
     def forget(self, lines: Iterable[set[str]]) -> None:
-        """Lines without a common word of this side tell nothing about it: they may be those that are looked for."""
+        """Removes lines without a common word of this side from its counts: they may be in another language."""
         self.mine -= count_words(line for line in lines if self.own.isdisjoint(line))
 
     def learn(self, lines: Iterable[set[str]]) -> None:

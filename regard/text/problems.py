@@ -1,7 +1,7 @@
-"""What a corpus can suffer from: what it is, whether it hurts, what training does about it, and how to fix it.
+"""Problems of a corpus: what each is, whether it hurts, what training does about it, and how to fix it.
 
 Advice must not harm when it is followed to the letter: it never breaks the pairing of two files, and never thins out
-running text. Commands are run by tests/text/test_doctor.py.
+running text. Commands are run by tests/text/test_check.py.
 """
 
 import re
@@ -29,7 +29,7 @@ class Problem(NamedTuple):
     fixes: dict[str, str] = {}  # noqa: RUF012  by shape, where it is another
 
 
-AILMENTS: dict[str, Problem] = {
+PROBLEMS: dict[str, Problem] = {
     "not utf-8": Problem(
         "{line|lines} with bytes that are not UTF-8",
         "yes",
@@ -228,12 +228,12 @@ class Finding:
 
     def words(self, shape: str) -> dict[str, str]:
         """What it is, whether it hurts, what training does about it, how to fix it."""
-        ailment = AILMENTS[self.kind]
-        fix = ailment.fixes.get(shape, ailment.fix)
+        problem = PROBLEMS[self.kind]
+        fix = problem.fixes.get(shape, problem.fix)
         return {
-            "what": agreeing(self.count, ailment.what),
-            "hurts": ailment.hurts,
-            "training": ailment.training,
+            "what": agreeing(self.count, problem.what),
+            "hurts": problem.hurts,
+            "training": problem.training,
             "fix": fix,
         }
 
@@ -251,7 +251,7 @@ class Report:
     @property
     def has_problems(self) -> bool:
         """Whether anything is there that hurts, or may."""
-        return bool(self.stops) or any(not AILMENTS[kind].hurts.startswith("no") for kind in self.findings)
+        return bool(self.stops) or any(not PROBLEMS[kind].hurts.startswith("no") for kind in self.findings)
 
     def note(self, kind: str, path: Path, line: int, shown: str, count: int = 1) -> None:
         """Counts something, and keeps the first few as examples."""
@@ -270,7 +270,7 @@ class Report:
                 found.examples.append({"file": str(path), "line": 0, "text": reason})
 
     def stop_for(self, verify: Callable[[], None]) -> None:
-        """Has training's own reader judge whether it would stop."""
+        """Lets training's own reader decide whether it would stop."""
         try:
             verify()
         except CorpusError as problem:

@@ -127,7 +127,7 @@ def hold_out_documents(texts: list[str], seed: int) -> tuple[list[str], list[str
 
 @contextmanager
 def named(paths: Iterable[Path]) -> Iterator[None]:
-    """What is said of examples is said of the files they came from."""
+    """Errors about examples name the files they came from."""
     try:
         yield
     except CorpusError as problem:

@@ -3,7 +3,7 @@
 It knows how sentences are collected and which are held out; `regard.text.phrasebook` knows the grammar.
 
 Nothing is ambiguous: in every direction a sentence has exactly one translation. There is one "you" ("du", "tu"), no
-"they", one past, and nobody is given a gender that the sentence does not tell. More than six billion sentences say no
+"they", one past, and no gender that the sentence does not show. More than six billion sentences say no
 more than who did what; other tenses, times, places, questions and second clauses come on top.
 """
 
@@ -58,7 +58,7 @@ def everyday(source: str, target: str) -> list[Phrase]:
     """What people say every day ("Hello, I love you."), without its alignment: nothing of it is made word by word."""
     _check_languages(source, target)
     places = LANGUAGES.index(source), LANGUAGES.index(target)
-    return [Phrase(said[places[0]], said[places[1]], ()) for said in everyday_sentences()]
+    return [Phrase(texts[places[0]], texts[places[1]], ()) for texts in everyday_sentences()]
 
 
 def _check_languages(source: str, target: str) -> None:
@@ -113,19 +113,19 @@ def induction(count: int, *, seed: int = 0, held_out: bool = False) -> list[Stor
 
 
 def _induce(random: Random) -> Story:
-    """One story: two of a kind, of whom one has its color told; and others, of whom not all is told."""
+    """One story: two animals of a kind, one of them with its color; and others with incomplete facts."""
     others = random.randint(1, 4)
     names = random.sample(NAMES, others + 2)
     kinds = random.sample(ANIMALS, others + 1)
     colors = random.sample(COLORS, others + 1)
     asked, other, *rest = names
-    telling = [f"{asked} is a {kinds[0]}.", f"{other} is a {kinds[0]}.", f"{other} is {colors[0]}."]
-    sentences = list(telling)
+    needed = [f"{asked} is a {kinds[0]}.", f"{other} is a {kinds[0]}.", f"{other} is {colors[0]}."]
+    sentences = list(needed)
     for name, kind, color in zip(rest, kinds[1:], colors[1:], strict=True):
         facts = [f"{name} is a {kind}.", f"{name} is {color}."]
         sentences += facts if random.random() < 0.6 else [random.choice(facts)]
     random.shuffle(sentences)
-    support = tuple(sentences.index(sentence) for sentence in telling)
+    support = tuple(sentences.index(sentence) for sentence in needed)
     return Story(tuple(sentences), f"What color is {asked}?", colors[0], support)
 
 

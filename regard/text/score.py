@@ -23,11 +23,11 @@ class TranslationScores:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Is one system better than another, or is it chance? Paired bootstrap over the same sentences."""
+    """Whether one system is significantly better than another: paired bootstrap over the same sentences."""
 
     bleu: float
     other_bleu: float
-    p_value: float  # chance of a difference this large between systems of the same quality
+    p_value: float  # probability of a difference this large between systems of the same quality
     signature: str
 
 

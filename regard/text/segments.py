@@ -23,7 +23,7 @@ def split_to_fit(text: str, ids: list[int], encode: Encode, most: int) -> tuple[
 
     ids: of the text; encode: what each of several texts has. One character is the smallest part there is.
     """
-    known = {text: ids}  # each text is encoded once: parts repeat, and what was joined is looked at again
+    known = {text: ids}  # each text is encoded once: parts repeat, and joined ones are checked again
 
     def sizes(texts: list[str]) -> list[int]:
         if new := [one for one in dict.fromkeys(texts) if one not in known]:

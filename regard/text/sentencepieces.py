@@ -63,7 +63,7 @@ class SentencePieces:
         return self.unknown_id in ids
 
     def unknown(self, text: str) -> list[str]:
-        """The parts of a source text that no piece stands for, in order."""
+        """The parts of a source text that have no token, in order."""
         pieces = self._source.encode(text, out_type=str)
         return [part for piece in pieces if piece not in self._ids and (part := piece.replace(SPACE, " ").strip())]
 

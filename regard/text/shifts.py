@@ -1,9 +1,9 @@
 """Finds where line N of one side no longer translates line N of the other: a line lost here, one added there.
 
-Which words translate each other is counted from the pairs themselves, each pair judged by the counts of all others;
+Which words translate each other is counted from the pairs themselves, each pair scored by the counts of all others;
 words that are equal on both sides (names, numbers) help, and so do lengths. What a score is worth is measured on the
-same text: how often pairs have it, and how often lines that stand a little apart. Then the most probable path of shifts
-is found (Viterbi). Knows no language. Looks at a block of pairs at a time: time is linear, memory bounded.
+same text: how often pairs have it, and how often lines a little further away. Then the most probable path of shifts
+is found (Viterbi). Knows no language. Takes a block of pairs at a time: time is linear, memory bounded.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 10_000  # pairs looked at together; up to twice as many at the end
-FEWEST = 100  # pairs that tell anything
-NEAR = 100  # lines that stand together: a word in more than a quarter of them tells nothing there
+BLOCK = 10_000  # pairs processed together; up to twice as many at the end
+FEWEST = 100  # pairs needed
+NEAR = 100  # neighbouring lines: a word in more than a quarter of them is no evidence there
 SAMPLE = 3000  # pairs by which the first guess of the shift is made
 REACH = 20  # largest shift that is named
 APART = (-31, 30)  # shifts at which nothing is a translation, one odd and one even: texts may alternate
 NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # scripts read by character
 WORD = re.compile(f"[{NO_SPACES}]|[^\\W{NO_SPACES}]+")
 STEM = 5  # letters of a word that count
-LETTERS = 300  # of a line that are looked at
+LETTERS = 300  # of a line that are read
 VOCABULARY, PER_LINE = 1000, 10  # words of a side; of a line, the rarest of these
 SMOOTHING = 0.5  # added to seen and expected counts
-TELLING = 2.0  # association (log) with some word of the other side, without which a word tells nothing
+INFORMATIVE = 2.0  # association (log) with some word of the other side, without which a word is no evidence
 COGNATE = 2.0  # added to the count of a word with itself
-LEVELS, MOST = 16, 3.0  # of scores that are told apart; log odds that one line adds at most
+LEVELS, MOST = 16, 3.0  # bins of scores; log odds that one line adds at most
 SWITCH = 12.0  # log odds that a change of shift must earn
-JUDGED = 0.02  # share of pairs that must have words to judge by, for their score to count
+WITH_EVIDENCE = 0.02  # share of pairs that must have evidence, for their score to count
 CLEAR = 0.8  # share of comparisons with wrong pairs won by true ones: then no other start is tried
 RELATED = 0.62  # share of comparisons won, without which the sides have nothing to do with each other
 BETTER = 0.03  # by how much the best shift must win more than a quarter of all do: lines that alternate fit at many
@@ -44,7 +44,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Stretch:
-    """Lines whose translation stands elsewhere: `shift` lines further down in the target, or (None) nowhere near."""
+    """Lines whose translation is elsewhere: `shift` lines further down in the target, or (None) nowhere near."""
 
     first: int
     last: int
@@ -58,7 +58,7 @@ class ShiftFinder:
     def __init__(self) -> None:
         self.found: list[Stretch] = []
 
-    def look(self, lines: list[int], sources: list[str], targets: list[str]) -> None:
+    def add(self, lines: list[int], sources: list[str], targets: list[str]) -> None:
         """A block of pairs and the numbers of their lines."""
         shifts = find_shifts(sources, targets)
         for start, end in _runs(shifts):
@@ -110,7 +110,7 @@ class _Block:
         self.sizes = len(first) + 1, len(second) + 1  # with the filling
 
     def is_rich(self) -> bool:
-        """Whether lines have words enough to tell that they do not belong together."""
+        """Whether lines have enough words to decide whether they belong together."""
         sides = zip((self.source, self.target), self.sizes, strict=True)
         return all(np.median((side < size - 1).sum(1)) >= 2 for side, size in sides)
 
@@ -130,9 +130,11 @@ class _Block:
         expected = np.outer(alone[0], alone[1]) / np.float32(max(1, len(rows))) + np.float32(SMOOTHING)  # (V, W)
         seen[self.same] += COGNATE
         self._tables = [_association(seen - own, expected) for own in (0, 1)]
-        self._telling = [(self._tables[0].max(axis) > TELLING).astype(np.float32) for axis in (1, 0)]  # (V,), (W,)
-        apart = [self._inside(rows, rows + path[rows] + shift) for shift in APART]
-        wrong = tuple(np.concatenate(side) for side in zip(*apart, strict=True))
+        self._informative = [
+            (self._tables[0].max(axis) > INFORMATIVE).astype(np.float32) for axis in (1, 0)
+        ]  # (V,), (W,)
+        unrelated = [self._inside(rows, rows + path[rows] + shift) for shift in APART]
+        wrong = tuple(np.concatenate(side) for side in zip(*unrelated, strict=True))
         self._ratio = float(np.median(self._log_ratio(rows, others)))
         true_words, wrong_words = self._words(rows, others, own=True), self._words(*wrong)
         self._worth_words = _Worth(true_words, wrong_words)
@@ -142,7 +144,7 @@ class _Block:
     def evidence(self, path: Ints) -> Array:
         """(N, 2 REACH + 2) log odds that a line belongs to the one at each shift; the last column is for none."""
         count = len(path)
-        found = np.full((count, 2 * REACH + 2), -1.0, np.float32)  # not where nobody looked
+        found = np.full((count, 2 * REACH + 2), -1.0, np.float32)  # the default where nothing is compared
         found[:, -1] = 0
         rows, others = self._inside(np.arange(count), np.arange(count) + np.where(path == UNRELATED, 0, path))
         found[rows, others - rows + REACH] = self._odds(rows, others, own=path[rows] != UNRELATED)
@@ -166,10 +168,10 @@ class _Block:
         for part in np.array_split(np.arange(len(rows)), len(rows) // 5000 + 1):
             mine, theirs = self.source[rows[part]], self.target[others[part]]  # (R, K) each
             links = self._tables[own][mine[:, :, None], theirs[:, None, :]]  # (R, K, K)
-            weights = self._telling[0][mine], self._telling[1][theirs]  # (R, K) each
+            weights = self._informative[0][mine], self._informative[1][theirs]  # (R, K) each
             total = (links.max(2) * weights[0]).sum(1) + (links.max(1) * weights[1]).sum(1)  # (R,)
             counts = weights[0].sum(1), weights[1].sum(1)  # (R,) each
-            total[(counts[0] == 0) | (counts[1] == 0)] = np.nan  # nothing to judge by
+            total[(counts[0] == 0) | (counts[1] == 0)] = np.nan  # no evidence
             found.append(total / np.sqrt(np.maximum(counts[0] + counts[1], 1)))
         return np.concatenate(found)
 
@@ -186,7 +188,7 @@ class _Block:
 
 
 class _Worth:
-    """What a score tells: log odds of true pairs against wrong ones, never less for a higher score."""
+    """What a score is worth: log odds of true pairs against wrong ones, never less for a higher score."""
 
     def __init__(self, true: Array, wrong: Array) -> None:
         true, wrong = true[~np.isnan(true)], wrong[~np.isnan(wrong)]
@@ -243,7 +245,7 @@ def _table(stems: list[str], rows: Ints, ids: Ints, lines: int, shared: set[str]
 
 
 def _association(seen: Array, expected: Array) -> Array:
-    """(V, W) log of how much more often words stood together than by chance, at least -1; -1 for the filling."""
+    """(V, W) log of how much more often words occur together than by chance, at least -1; -1 for the filling."""
     found = np.log(np.maximum(seen + SMOOTHING, 1e-3) / expected)
     found[-1], found[:, -1] = -1, -1
     return np.maximum(found, -1)
@@ -253,7 +255,7 @@ def _share_won(true: Array, wrong: Array) -> float:
     """How often a true pair scores higher than a wrong one (area under the ROC curve). A few pairs prove nothing."""
     counts = len(true), len(wrong)
     true, wrong = true[~np.isnan(true)], np.sort(wrong[~np.isnan(wrong)])
-    if len(true) <= JUDGED * counts[0] or len(wrong) <= JUDGED * counts[1]:
+    if len(true) <= WITH_EVIDENCE * counts[0] or len(wrong) <= WITH_EVIDENCE * counts[1]:
         return 0.5
     places = np.searchsorted(wrong, true, "left") + np.searchsorted(wrong, true, "right")
     return float(places.mean() / 2 / len(wrong))
@@ -288,6 +290,6 @@ def _without_noise(path: Ints) -> Ints:
 
 
 def _runs(path: Ints) -> list[tuple[int, int]]:
-    """Where the same value stands in a row: the first place, and the one after the last."""
+    """Runs of equal values: the first place, and the one after the last."""
     bounds = [0, *(np.flatnonzero(np.diff(path)) + 1).tolist(), len(path)]
     return [(start, end) for start, end in pairwise(bounds) if start < end]

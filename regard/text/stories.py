@@ -28,7 +28,7 @@ NUMBERED = re.compile(r"\s*(\d+)\s+(.*)")
 
 @dataclass(frozen=True)
 class Story:
-    """A question, the sentences told before it, and its answer."""
+    """A question, the sentences before it, and its answer."""
 
     sentences: tuple[str, ...]
     question: str
@@ -38,7 +38,7 @@ class Story:
 
 
 def read_stories(paths: Iterable[Path]) -> list[Story]:
-    """Every question of these files with the sentences told before it."""
+    """Every question of these files with the sentences before it."""
     return list(_each_story(paths))
 
 
@@ -117,9 +117,9 @@ def write_stories(stories: Iterable[Story]) -> str:
     """The same in bAbI format, one tale a question."""
     lines = []
     for story in stories:
-        told = [f"{number} {sentence}" for number, sentence in enumerate(story.sentences, start=1)]
+        facts = [f"{number} {sentence}" for number, sentence in enumerate(story.sentences, start=1)]
         support = " ".join(str(place + 1) for place in story.support)
-        lines += [*told, f"{len(told) + 1} {story.question}\t{story.answer}\t{support}"]
+        lines += [*facts, f"{len(facts) + 1} {story.question}\t{story.answer}\t{support}"]
     return "".join(line + "\n" for line in lines)
 
 

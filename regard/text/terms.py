@@ -1,4 +1,4 @@
-"""Terms that must be translated as somebody said: a source term, a tab, its translation; a line each."""
+"""Terminology constraints: a source term, a tab, its translation; one per line."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def read_terms(path: Path) -> Terms:
 
 
 def terms_in(text: str, terms: Terms) -> list[tuple[str, str]]:
-    """The terms that stand in a text as whole words, longer ones first; each place belongs to one term only."""
+    """The terms that occur in a text as whole words, longer ones first; each place belongs to one term only."""
     found = []
     for source in sorted(terms, key=len, reverse=True):
         pattern = re.compile(rf"(?<!\w){re.escape(source)}(?!\w)")

@@ -20,7 +20,7 @@ from regard.text.bounds import MOST_BYTES, check_tokenizer, most_bytes
 
 FILE, ROLES_FILE = "tokenizer.json", "roles.json"
 # Names of our own special pieces, and the usual ones of others: asked only where no file says who has a role.
-LONG = 2000  # characters of a text from which on other threads go on while it is encoded
+LONG = 2000  # characters of a text from which on the GIL is released while it is encoded
 ROLES = {
     "begin": ("<s>", "<|endoftext|>", "</s>"),
     "end": ("</s>", "<|endoftext|>", "[SEP]"),
@@ -31,7 +31,7 @@ ROLES = {
 
 
 class Tokenizer:
-    """Splits text into pieces it has learned and numbers them."""
+    """Splits text into learned tokens and maps them to ids."""
 
     def __init__(
         self, pieces: Pieces, roles: Mapping[str, int] | None = None, *, splits_special: bool = True,
@@ -75,27 +75,27 @@ class Tokenizer:
 
     @cached_property
     def begin_id(self) -> int:
-        """What a text to go on with begins with."""
+        """The token that a prompt begins with."""
         return self._role("begin")
 
     @cached_property
     def end_id(self) -> int:
-        """What closes a text."""
+        """The token that ends a text."""
         return self._role("end")
 
     @cached_property
     def pad_id(self) -> int:
-        """What fills up a row."""
+        """The padding token."""
         return self._role("pad")
 
     @cached_property
     def unknown_id(self) -> int:
-        """What stands for a piece that was never seen."""
+        """The unknown token."""
         return self._role("unknown")
 
     @cached_property
     def mask_id(self) -> int:
-        """What hides a piece."""
+        """The mask token."""
         return self._role("mask")
 
     def opened_by(self, number: int) -> Self:
@@ -127,7 +127,7 @@ class Tokenizer:
         return None if number is None else int(number)
 
     def unknown(self, text: str) -> list[str]:
-        """The parts of a text that no piece stands for, in order: what becomes the unknown, and what is left out."""
+        """The parts of a text that have no token, in order: what becomes the unknown token, and what is dropped."""
         try:
             found = self._pieces.encode(text, add_special_tokens=False)
         except (UnicodeEncodeError, TypeError):  # it is refused where it is encoded to be read
@@ -181,7 +181,7 @@ class Tokenizer:
         return self._without_padding([encoding.ids for encoding in found])
 
     def _without_padding(self, rows: list[list[int]]) -> list[list[int]]:
-        """The same, where padding must not be among them: a network would not look at it."""
+        """The same, where padding must not be among them: attention would mask it."""
         if self.refuses_padding and "pad" in self.roles and any(self.roles["pad"] in ids for ids in rows):
             name = self.pieces[self.roles["pad"]]
             raise ConfigError(f"a text has {name!r} in it, which this tokenizer takes for padding; take it out")
@@ -199,7 +199,7 @@ class Tokenizer:
         return [ids[before:] for ids in self.encode_all(texts)]
 
     def words(self, text: str) -> list[str]:
-        """The text as this tokenizer splits it before it looks pieces up."""
+        """The text as this tokenizer splits it before looking tokens up."""
         assert self._pieces.pre_tokenizer is not None
         normal = self._pieces.normalizer.normalize_str(text) if self._pieces.normalizer else text
         return [word for word, _ in self._pieces.pre_tokenizer.pre_tokenize_str(normal)]
@@ -219,7 +219,7 @@ class Tokenizer:
         return list(map(self._shown.__getitem__, ids))
 
     def starts_word(self) -> Iterator[bool]:
-        """For each id, whether it begins a word rather than going on with one."""
+        """For each id, whether it begins a word rather than continuing one."""
         for number in range(self.vocab_size):
             piece = self._pieces.id_to_token(number) or ""
             yield piece.startswith("Ġ") if self._has_bytes else not piece.startswith("##")
@@ -259,14 +259,14 @@ class Tokenizer:
 
 
 def _read(path: Path, rows: int | None) -> Pieces:
-    """What a file describes, if we can tell what it may cost."""
+    """The tokenizer in a file, if its cost is bounded."""
     content = read_regular(path, most_bytes(rows))
     check_tokenizer(parse_json(content), rows)
     return Pieces.from_buffer(content)
 
 
 class _Shown(dict[int, str]):
-    """Tokens as people read them, as far as somebody asked."""
+    """Tokens as people read them, computed on demand."""
 
     def __init__(self, show: Callable[[int], str]) -> None:
         super().__init__()
@@ -291,12 +291,12 @@ def clean_up(text: str) -> str:
 
 
 def _read_roles(path: Path) -> dict[str, int]:
-    """Who has which role, as our own folders say."""
+    """The roles of ids, as our own folders have them."""
     if not path.is_file():
         return {}
     found = parse_json(read_regular(path, MOST_BYTES))
     if not isinstance(found, dict) or not all(name in ROLES and type(one) is int for name, one in found.items()):
-        raise ValueError(f"{ROLES_FILE} does not tell ids of {', '.join(ROLES)}")
+        raise ValueError(f"{ROLES_FILE} does not map {', '.join(ROLES)} to ids")
     return found
 
 

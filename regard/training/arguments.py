@@ -1,4 +1,4 @@
-"""What a training is told, checked before anything is read: names nobody knows, options that would be ignored."""
+"""Arguments of a training run, checked before anything is read: unknown names, options that would be ignored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regard.training.uses import refuse_unused
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asked for, and which files it is about."""
+    """The requested settings and files."""
 
     recipe: Recipe
     wanted: Settings  # what was set, and no more
@@ -24,12 +24,12 @@ class Request:
 
 
 def check_request(recipe: Recipe, settings: Settings | None, files: dict[str, Any]) -> Request:
-    """What somebody asked for, if it can be."""
+    """The request, validated."""
     wanted = merge(settings or {}, {"task": recipe.name})
     config = resolve(wanted)
     for name in ("device", "workers"):
         if wanted.get(name) in ("auto", None):
-            wanted.pop(name, None)  # the same as not to have said anything: what an earlier sitting chose is kept
+            wanted.pop(name, None)  # the same as unset: what an earlier session chose is kept
     refuse_unknown(recipe, files)
     refuse_unused(recipe.name, wanted)
     train_files, valid_files = recipe.gather(**files)

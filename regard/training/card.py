@@ -28,16 +28,18 @@ def describe_comparison(about: dict[str, Any]) -> str | None:
     found = about.get("transformers")
     if not isinstance(found, dict):
         return None
-    if isinstance(apart := found.get("largest_difference"), int | float):
+    if isinstance(difference := found.get("largest_difference"), int | float):
         whose = f" (measured on {found['of']})" if "of" in found else ""
-        return f"with transformers {found.get('version')}: logits differ by at most {apart:.1g} of the largest{whose}"
+        return (
+            f"with transformers {found.get('version')}: logits differ by at most {difference:.1g} of the largest{whose}"
+        )
     if problem := found.get("differs"):
         return f"with transformers {found.get('version')}: it opens here only, {problem}"
     return f"not yet: {found.get('not_compared')}"
 
 
 def model_card(about: dict[str, Any], shape: tuple[str, ...]) -> str:
-    """A model card from what regard.json tells; shape: the settings of the network that matter."""
+    """A model card from regard.json; shape: the settings of the network that matter."""
     settings, data = about["settings"], about["data"]
     languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
     bases = name_bases(about)

@@ -1,4 +1,4 @@
-"""Everything needed to go on after a crash, bit for bit.
+"""Checkpoints: everything needed to resume after a crash, bit for bit.
 
 Files of weights never change once they have their name (the step is in it); a manifest per saved step says which of
 them belong together and what their SHA-256 is. Saving writes the files, then the manifest; loading takes the newest
@@ -38,13 +38,13 @@ class TrainState(BaseModel):
 
     step: int = 0
     tokens: int = 0
-    seconds: float = 0.0  # spent training, scoring included, over all sittings
+    seconds: float = 0.0  # spent training, validation included, over all sessions
     scored_step: int = 0  # the last step that was scored
     averaged: tuple[int, ...] = ()  # steps whose weights are averaged when scoring
     best_step: int | None = None
     best_scores: dict[str, float] = {}
     misses: int = 0  # scores since the best
-    first_loss: float | None = None  # of the first step, to tell a loss that has got out of hand
+    first_loss: float | None = None  # of the first step, to detect divergence
     skipped: int = 0  # steps that were of no use and left the weights alone
     pieces: int = 1  # that each batch is computed in, for want of memory
     halved: tuple[int, ...] = ()  # steps at which the pieces were doubled
@@ -80,7 +80,7 @@ class CheckpointStore:
         return load_file(self._file(kind, step))
 
     def save(self, state: TrainState, weights: dict[str, Tensor], optimizer: dict[str, Tensor]) -> None:
-        """Makes this the state to go on from."""
+        """Makes this the checkpoint to resume from."""
         self.put("weights", state.step, weights)
         self.put("optimizer", state.step, optimizer)
         files = {path.name: hash_file(path) for path in self._files_of(state)}

@@ -51,9 +51,9 @@ class Claim:
 
 def is_claimed(contents: Mapping[str, Content]) -> bool:
     """Whether a model's config.json names a class that is not ours."""
-    told = contents[CONFIG]
-    assert isinstance(told, str), "packed by a task"
-    return not json.loads(told)["model_type"].startswith(own.PREFIX)
+    config = contents[CONFIG]
+    assert isinstance(config, str), "packed by a recipe"
+    return not json.loads(config)["model_type"].startswith(own.PREFIX)
 
 
 def recall_claim(config: RunConfig, tokenizer: Any) -> Claim | None:
@@ -79,12 +79,12 @@ def compare_claim(
     found = _ask(folder, save({"rows": rows, "logits": logits.float().contiguous()}), is_over)
     if "difference" not in found:
         return Claim({"version": installed} | found, found.get("differs"))
-    apart = float(found["difference"])
-    if not apart <= TOLERANCE:  # NaN too
-        problem = f"logits differ by {apart:.2g} of the largest"
+    difference = float(found["difference"])
+    if not difference <= TOLERANCE:  # NaN too
+        problem = f"logits differ by {difference:.2g} of the largest"
         return Claim({"version": installed, "differs": problem}, problem)
-    cache.keep({"difference": [round(apart / UNIT)]}, *_key(config, tokenizer, installed))
-    return Claim({"version": installed, "largest_difference": apart})
+    cache.keep({"difference": [round(difference / UNIT)]}, *_key(config, tokenizer, installed))
+    return Claim({"version": installed, "largest_difference": difference})
 
 
 def _ask(folder: Path, tensors: bytes, is_over: Callable[[], bool]) -> dict[str, Any]:
@@ -129,16 +129,16 @@ def _key(config: RunConfig, tokenizer: Any, installed: str) -> tuple[str, ...]:
 
 
 def _settings(model: ModelConfig) -> dict[str, Any]:
-    told = model.model_dump(exclude=SIZES | {"encoder"})
-    told |= {name: told[name] is not None for name in OPTIONAL_SIZES}
+    settings = model.model_dump(exclude=SIZES | {"encoder"})
+    settings |= {name: settings[name] is not None for name in OPTIONAL_SIZES}
     head, keys = model.width // model.heads, model.kv_heads or model.heads
-    told |= {
+    settings |= {
         "is_head_odd": head % 2 == 1,
         "kv_heads": [keys == 1, keys == model.heads],
         "value_width": model.value_width in (None, head),
         "decoder_layers": model.decoder_layers in (None, model.layers),
     }
-    return told | {"encoder": _settings(model.encoder) if model.encoder else None}
+    return settings | {"encoder": _settings(model.encoder) if model.encoder else None}
 
 
 def _kind_of(tokenizer: Any) -> Any:
@@ -146,9 +146,9 @@ def _kind_of(tokenizer: Any) -> Any:
     files = tokenizer.files()
     if TOKENIZER not in files:
         return sorted(files)
-    told = json.loads(files[TOKENIZER])
-    does = {name: value for name, value in told["model"].items() if name not in {"vocab", "merges"}}
-    return told | {"model": does, "added_tokens": [token["content"] for token in told["added_tokens"]]}
+    tokenizer = json.loads(files[TOKENIZER])
+    does = {name: value for name, value in tokenizer["model"].items() if name not in {"vocab", "merges"}}
+    return tokenizer | {"model": does, "added_tokens": [token["content"] for token in tokenizer["added_tokens"]]}
 
 
 READ, LENGTH = 240, 6  # ids that are read, and how many of them in a row

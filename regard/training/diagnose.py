@@ -10,8 +10,8 @@ from torch import Tensor, nn
 HUGE = 1e5  # no value of a healthy network is near it
 
 
-class Diverged(Exception):  # noqa: N818  caught by whoever knows what to tell the user
-    """Several steps in a row were of no use; none of them touched the weights."""
+class Diverged(Exception):  # noqa: N818  caught where the message is made
+    """Several steps in a row diverged; none of them changed the weights."""
 
     def __init__(self, step: int, loss: float, norm: float, rate: float, layer: str, batch: Any) -> None:
         super().__init__(f"diverged at step {step}")

@@ -1,7 +1,7 @@
 """The processes that train together. torch.distributed is used here and nowhere else.
 
-Numbers, bytes and tensors go between them, never objects. Whoever joins gets a World; whoever does not is alone in it.
-The first process (rank 0) decides, and tells the others what to do next by one word.
+Numbers, bytes and tensors go between them, never pickled objects. A process that joins gets a World; otherwise its
+World has size 1. The first process (rank 0) decides, and broadcasts the next command to the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATIENCE = timedelta(hours=2)  # that a process waits for another: reading and s
 
 
 class Command(IntEnum):
-    """What the first process tells the others to do next."""
+    """What rank 0 broadcasts to the others to do next."""
 
     END = 0
     STEP = 1
@@ -48,7 +48,7 @@ class World:
         return tensor
 
     def broadcast(self, word: Command) -> None:
-        """Said by the first process."""
+        """Called by rank 0."""
         if self.size > 1:
             dist.broadcast(torch.tensor([word], device=self.device), src=0)
 
@@ -85,7 +85,7 @@ class Place:
 
     @classmethod
     def launched(cls) -> Place | None:
-        """The place the environment tells of, if it tells of several processes."""
+        """The rank and size in the environment, if they are of several processes."""
         size = int(os.environ.get("WORLD_SIZE", "1"))
         return cls(int(os.environ.get("RANK", "0")), size) if size > 1 else None
 
@@ -125,8 +125,8 @@ def _on_loopback() -> Iterator[None]:
 
 def is_parted(world: World, problem: RuntimeError) -> bool:
     """Whether it failed because another process is gone."""
-    said = str(problem).lower()
-    is_network = isinstance(problem, dist.DistError) or any(word in said for word in ("gloo", "nccl", "connection"))
+    message = str(problem).lower()
+    is_network = isinstance(problem, dist.DistError) or any(word in message for word in ("gloo", "nccl", "connection"))
     return world.size > 1 and is_network
 
 

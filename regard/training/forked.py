@@ -24,13 +24,13 @@ from typing import NoReturn
 Work = Callable[[list[str]], None]
 
 MOST = 15  # that are kept
-LOOK_SECONDS = 0.01  # between two looks at whether one has ended
+POLL_SECONDS = 0.01  # between two checks whether one has ended
 
 
 @contextmanager
 def forked_workers(count: int, work: Work) -> Iterator[list[ForkedWorker]]:
-    """So many processes that can do this work; none where a process cannot be forked as it is. Whoever wants one takes
-    it out of the list.
+    """So many processes that can do this work; none where a process cannot be forked as it is. Callers
+    take workers out of the list.
     """
     if not can_fork():
         yield []
@@ -90,7 +90,7 @@ class ForkedWorker:
         while (code := self.poll()) is None:
             if timeout is not None and time.monotonic() - began > timeout:
                 raise subprocess.TimeoutExpired("worker", timeout)
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         return code
 
     def kill(self) -> None:
@@ -107,14 +107,14 @@ def _live(listening: int, work: Work) -> NoReturn:
             signal.signal(number, signal.SIG_IGN)
         _let_go(listening)
         with os.fdopen(listening) as line:
-            heard = line.read()  # until the first has said all, or is gone
+            heard = line.read()  # until the first process has written all, or has exited
         if heard:
-            told = json.loads(heard)
-            log = os.open(told["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            command = json.loads(heard)
+            log = os.open(command["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             os.dup2(log, 1)
             os.dup2(log, 2)
             sys.stdout = sys.stderr = os.fdopen(log, "w", buffering=1)
-            work(told["words"])
+            work(command["words"])
         code = 0
     except BaseException:
         traceback.print_exc()

@@ -1,4 +1,4 @@
-"""The model a run goes on from instead of fresh weights: its shape, tokenizer and weights are taken over."""
+"""Fine-tuning: a run starts from a model's shape, tokenizer and weights instead of fresh ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def choose_start(
         return None if start is None else Path(start)
     if start is not None or encoder is None or decoder is None:
         raise ConfigError("an encoder and a decoder make a translator together; give both folders (--encoder, "
-                          "--decoder), or one model to go on from (--from)")  # fmt: skip
+                          "--decoder), or one model to fine-tune (--from)")  # fmt: skip
     return Path(encoder), Path(decoder)
 
 
@@ -57,7 +57,7 @@ class InitFrom:
         folder = ModelFolder(start)
         if folder.about["task"] != recipe.name:
             raise ConfigError(
-                f"{start} is a model to {folder.about['task']}; a model to {recipe.name} cannot go on from it"
+                f"{start} is a model to {folder.about['task']}; a model to {recipe.name} cannot be fine-tuned from it"
             )
         opened = load(start, engine="torch")
         hashes = [hash_file(path) for path in folder.weights()]
@@ -85,10 +85,10 @@ class InitFrom:
         """The settings, with the shape of this model; dropout is the one thing about it that may still be chosen."""
         given = wanted.get("model", {})
         if wanted.get("size") or set(given) - {"dropout"}:
-            raise ConfigError("size and shape are those of the model that is gone on from; leave --size and "
+            raise ConfigError("size and shape are those of the model that is fine-tuned; leave --size and "
                               "--set model.… out (dropout may be set)")  # fmt: skip
-        if told := [f"text.{name}" for name in wanted.get("text", {}) if name != "max_length"]:
-            raise ConfigError(f"the tokenizer is that of the model that is gone on from; leave {', '.join(told)} out")
+        if chosen := [f"text.{name}" for name in wanted.get("text", {}) if name != "max_length"]:
+            raise ConfigError(f"the tokenizer is that of the model that is fine-tuned; leave {', '.join(chosen)} out")
         kept = self.model.model_dump()
         if self.model.encoder and "dropout" in given:
             kept["encoder"]["dropout"] = given["dropout"]
@@ -96,5 +96,5 @@ class InitFrom:
         return merge(merge({"train": {"learning_rate": rate}}, wanted), {"model": kept | given})
 
     def keep(self, path: Path) -> None:
-        """Writes the weights for whoever sets the run up; what is not among them is fresh, by the run's seed."""
+        """Writes the initial weights of the run; what is not among them is initialized by the run's seed."""
         write_tensors(path, self.weights, {})

@@ -69,7 +69,7 @@ def _reserve(place: Place | None, asked: RunConfig) -> Iterator[list[ForkedWorke
 
 @contextmanager
 def _world(place: Place | None, asked: RunConfig) -> Iterator[World | None]:
-    """The processes that somebody else started, if somebody did."""
+    """The processes started by a launcher such as torchrun, if there is one."""
     if place is None:
         yield None
         return

@@ -47,12 +47,12 @@ def name_bases(about: dict[str, Any]) -> list[str]:
 
 def _in_words(base: dict[str, Any]) -> str:
     imported, licence, hashes = base.get("imported_from"), base.get("license"), base.get("weights_sha256", [])
-    told = [f"imported from {imported}"] if imported else []
-    told += [f"licence {licence}"] if licence else []
-    told += [f"SHA-256 {hashes[0][:16]}…"] if hashes else []
+    facts = [f"imported from {imported}"] if imported else []
+    facts += [f"licence {licence}"] if licence else []
+    facts += [f"SHA-256 {hashes[0][:16]}…"] if hashes else []
     earlier = " and ".join(_in_words(one) for one in base.get("base_models", []))
     return (
-        base["name"] + (f" ({', '.join(told)})" if told else "") + (f", fine-tuned from {earlier}" if earlier else "")
+        base["name"] + (f" ({', '.join(facts)})" if facts else "") + (f", fine-tuned from {earlier}" if earlier else "")
     )
 
 

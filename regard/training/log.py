@@ -1,5 +1,5 @@
-"""What a run writes down as it goes, one JSON object a line: numbers (metrics.jsonl), and what a few held-out examples
-become and what the model looks at in them (snapshots.jsonl), to be watched while it trains."""
+"""The logs of a run, one JSON object a line: metrics (metrics.jsonl), and outputs and attention of a few held-out
+examples (snapshots.jsonl)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 METRICS, SNAPSHOTS = "metrics.jsonl", "snapshots.jsonl"
 MOST_BYTES = 2**30  # a larger file is not one of ours
-MOST_TAIL_BYTES = 2**23  # read of a file that is watched
+MOST_TAIL_BYTES = 2**23  # read from the end of a log that is followed
 BLOCK = 2**16  # bytes read at a time, at least
 
 
 class MetricsLog:
-    """The two files of a run; what was written after the state it goes on from is forgotten, and written again."""
+    """The two logs of a run; on resume, entries after the checkpoint are removed, and written again."""
 
     def __init__(self, run: Path) -> None:
         self._metrics, self._snapshots = run / METRICS, run / SNAPSHOTS
@@ -54,7 +54,7 @@ class MetricsLog:
         self.note(entry | ({"skipped": skipped} if skipped else {}))
 
     def note_snapshot(self, step: int, samples: list[tuple[str, ...]], probes: list[dict[str, Any]]) -> None:
-        """Writes what became of the samples, and what was looked at in the probes."""
+        """Writes the outputs of the samples, and the attention of the probes."""
         _append(self._snapshots, {"step": step, "samples": samples, "probes": probes})
 
 

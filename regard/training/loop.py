@@ -1,7 +1,7 @@
 """The training loop: a generator of events. Prints nothing, saves nothing, knows no task.
 
 Between two events the model and the optimizer are exactly those of `step`, so the reader may save them. Random
-numbers are a function of (seed, step, part) and of nothing before, so a run can go on from any step, and who computes
+numbers are a function of (seed, step, part) and of nothing before, so a run can resume from any step, and who computes
 a part does not change what is drawn for it.
 """
 
@@ -76,7 +76,7 @@ class Scored:
 
 
 class LossModule(nn.Module, Generic[B]):
-    """A model with its loss as one module: whoever shards it has all weights at hand while the loss is worked out."""
+    """A model with its loss as one module, so that FSDP has all weights gathered while the loss is computed."""
 
     def __init__(self, model: nn.Module, loss: Loss[B], autocast: torch.dtype | None) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class Trainer(Generic[B]):
         is_sharded: bool = False,
         autocast: torch.dtype | None = None,
     ) -> None:
-        """feed: the batch at a position. The model's weights are already those to go on from."""
+        """feed: the batch at a position. The model's weights are already those to start from."""
         self.model, self.config, self.seed, self.world = model, config, seed, world or World()
         self.batches, self.parts, self.is_sharded = batches, config.grad_accumulation or self.world.size, is_sharded
         self.step = 0
@@ -119,7 +119,7 @@ class Trainer(Generic[B]):
         self._batches: Iterator[B] | None = None
 
     def train(self, due: Callable[[int], bool], score: Callable[[], Scored]) -> Iterator[Progress | Scored]:
-        """Steps for as long as somebody asks; scores whenever it is due, before the next step."""
+        """Yields a step at a time; validates whenever it is due, before the next step."""
         while True:
             if due(self.step):
                 yield score()
@@ -163,7 +163,7 @@ class Trainer(Generic[B]):
         return Progress(self.step, loss, rate, round(tokens), seconds, not is_good, self.pieces)
 
     def rehearse(self, steps: int) -> list[Progress]:
-        """Takes steps from here to see how long they take; nothing is left of them. Said by the first process."""
+        """Takes steps from here to see how long they take; nothing is left of them. Called by rank 0."""
         self.world.broadcast(Command.REHEARSE)
         self.world.broadcast_text(str(steps))
         return self._rehearse(steps)

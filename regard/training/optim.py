@@ -9,7 +9,7 @@ from regard.config import TrainConfig
 def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
     """Adam as in the paper (section 5.3). Only matrices decay: norms and biases have no size to keep small.
 
-    What decides where attention looks may learn at a share of the rate (see `set_rate`).
+    Queries and keys may learn at a share of the learning rate (see `set_rate`).
     """
     groups = []
     for share in sorted({1.0, config.attention_rate}, reverse=True):
@@ -21,7 +21,7 @@ def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimiz
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Every group learns at its share of the rate; at all of it, if it has none."""
+    """Sets the learning rate of every group, times its share."""
     for group in optimizer.param_groups:
         group["lr"] = rate * group.get("share", 1.0)
 
@@ -31,8 +31,8 @@ def _decides_where(name: str) -> bool:
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:
-    """The rate of the update that makes step `step` (the first is 1): warm-up, then as the schedule says."""
-    assert config.learning_rate is not None, "the rate is decided before the first step"
+    """The learning rate of step `step` (the first is 1): warm-up, then the schedule."""
+    assert config.learning_rate is not None, "the learning rate is decided before the first step"
     warm = min(1.0, step / config.warmup_steps)
     match config.schedule:
         case "constant":

@@ -34,17 +34,17 @@ class Plan:
     folder: Path
     config: RunConfig
     unit: str  # what examples are called
-    shape: tuple[str, ...]  # settings of the network that tell what it is
+    shape: tuple[str, ...]  # settings of the network that are shown
     examples: int
     held_out: int
     left_out: list[LeftOut]
     weights: int
     batches_per_epoch: int
-    step: int  # where it goes on; 0 for a new run
+    step: int  # where it resumes; 0 for a new run
     seconds: float  # trained so far
     measured: dict[str, Any]  # tokens_per_second, seconds_per_step, memory (bytes)
     left: float | None  # seconds until the run is over, if that can be known
-    note: str | None = None  # what is not as it was in earlier sittings
+    note: str | None = None  # what differs from earlier sessions
     is_tuned: bool = False  # whether it begins from another model instead of fresh weights
 
     @property
@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def updates(self) -> float:
-        """How many updates the run will have made at its end, earlier sittings included, as far as it is known."""
+        """How many updates the run will have made at its end, earlier sessions included, as far as it is known."""
         if self.left is None:
             return float("inf")
         last = last_step(self.config, self.batches_per_epoch)
@@ -72,7 +72,7 @@ class Plan:
 
     @property
     def least_updates(self) -> float:
-        """So many it takes to read all of the text, and to learn at the full rate for as long as the rate rises."""
+        """Updates for one epoch, or for the warm-up and as many after it."""
         return max(self.updates_per_epoch, 2 * self.config.train.warmup_steps)
 
     @property
@@ -132,7 +132,7 @@ def last_step(config: RunConfig, batches_per_epoch: int) -> int | None:
 
 
 def _asked(config: RunConfig, launched: World | None) -> tuple[int, int]:
-    """Workers and threads of each, where somebody has said something about them or there is nothing to choose."""
+    """Workers and threads of each, where they are set or there is nothing to choose."""
     if launched is not None:
         return launched.size, config.threads or 1
     workers = config.workers or 1

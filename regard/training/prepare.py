@@ -21,7 +21,7 @@ from regard.training.recipe import Check, Corpus, Encoded, Recipe
 from regard.training.record import RECORD, START, TOKENS, clear, write_record
 from regard.training.uses import refuse_unused
 
-PATIENCE = 8  # validations in a row that may be no better, where nobody says when to stop
+PATIENCE = 8  # validations in a row without improvement before early stopping, where no stop is set
 MAY_CHANGE = ("stop.", "workers:", "threads:", "shard:")  # in the middle of a run
 FORMAT = 2  # of run.json; 1 had other names of settings
 MOST_NAMED = 6  # differences that a message lists
@@ -197,7 +197,7 @@ def decide(recipe: Recipe, corpus: Corpus, wanted: Settings) -> RunConfig:
 
 
 def _defaults(recipe: Recipe, corpus: Corpus, wanted: Settings) -> Settings:
-    """What follows from the kind of model, the size and the text; whoever says when to stop says all of it."""
+    """Defaults by kind of model, size and text; setting one stop replaces all default stops."""
     kind = wanted.get("model", {}).get("kind", next(iter(recipe.kinds)))
     if kind not in recipe.kinds:
         raise ConfigError(f"model.kind={kind} is not a kind of {recipe.name}{nearest(str(kind), list(recipe.kinds))}")

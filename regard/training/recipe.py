@@ -17,7 +17,7 @@ from regard.folder import Content, ModelFolder
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
 
-Check = Callable[[], None]  # called often during long work; raises when somebody wants to stop
+Check = Callable[[], None]  # called often during long work; raises to stop
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class TrainBatches:
 
     batch: Callable[[int], Any]
     batches_per_epoch: int
-    facts: dict[str, Any]  # what regard.json should tell of the data
-    whole: list[Any] = field(default_factory=list)  # all examples once, where they are few and a judge wants them
+    facts: dict[str, Any]  # what regard.json records of the data
+    whole: list[Any] = field(default_factory=list)  # all examples once, where they are few and validation uses them
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Artifacts:
 
 
 def no_snapshots(model: nn.Module, valid: list[Any], tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """Whoever has nothing to look at in training."""
+    """No attention snapshots."""
     return []
 
 
@@ -86,12 +86,12 @@ class Recipe:
 
     name: str
     unit: str  # what examples are called
-    shape: tuple[str, ...]  # settings of the network that tell what it is
-    kinds: dict[str, Settings]  # model.kind -> what follows from it; the first is taken if nobody says
+    shape: tuple[str, ...]  # settings of the network that are shown
+    kinds: dict[str, Settings]  # model.kind -> what follows from it; the first is the default
     sizes: dict[str, Settings]  # the dial: size -> what follows from it
     gather: Callable[..., tuple[Any, Any]]  # named files -> (files to train on, files to validate on or None)
     read: Callable[[Any, Any, RunConfig], Corpus]
-    # of a kind, and of the minutes that a CPU has for it, if they were told: what nobody has to set, the size among it
+    # Of the corpus, the kind and the minutes on a CPU, if set: the default settings, the size among them.
     defaults: Callable[[Corpus, str, float | None], Settings]
     learn: Callable[[Corpus, RunConfig, Check], Tokenizer]
     encode: Callable[[list[Any], Tokenizer, RunConfig, Check], Encoded]
@@ -105,7 +105,7 @@ class Recipe:
     join: Callable[[ModelFolder, ModelFolder], tuple[ModelConfig, Tokenizer, dict[str, Tensor]]] | None = None
     # Of the finished model, the encoded text it learned from and the examples held out:
     artifacts: Callable[[nn.Module, dict[str, Tensor], list[Any], Tokenizer], Artifacts] = no_artifacts
-    # Of a model in training and the examples held out: what it looks at in a few of them.
+    # Of a model in training and the examples held out: its attention on a few of them.
     snapshot: Callable[[nn.Module, list[Any], Tokenizer], list[dict[str, Any]]] = no_snapshots
 
 
@@ -127,5 +127,5 @@ def weights_file(weights: dict[str, Tensor]) -> Content:
 
 
 def name_files(paths: dict[str, Path]) -> dict[str, str]:
-    """Role -> bare name: what may be told of a file in a model that is passed on."""
+    """Role -> bare name: all that a published model records of its files."""
     return {role: path.name for role, path in paths.items()}

@@ -50,7 +50,7 @@ class OwnedRun:
 
 
 def read_record(run: Path) -> dict[str, Any] | None:
-    """What an earlier sitting decided, if there was one."""
+    """What an earlier session decided, if there was one."""
     path = run / RECORD
     try:
         record = json.loads(read_regular(path, MOST_RECORD_BYTES))
@@ -134,7 +134,7 @@ def _refuse_others(folder: Path, run: Path, fresh: bool) -> None:
     if not has_run and not has_model and any(path.name != RUN for path in folder.iterdir()):
         raise RunError(f"{folder} holds files that are not a model; train to a new or empty folder")
     if not has_run and has_model and not fresh:
-        raise RunError(f"{folder} holds a finished model whose training state is gone, so it cannot go on; "
+        raise RunError(f"{folder} holds a finished model whose training state is gone, so it cannot resume; "
                        f"add --fresh to replace it, or train to another folder")  # fmt: skip
     there = [folder / name for name in (ABOUT, CONFIG, TOKENIZER, WEIGHTS) if os.path.lexists(folder / name)]
     if there and not has_model:

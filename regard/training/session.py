@@ -1,4 +1,4 @@
-"""One sitting of a training: takes steps, scores, keeps the best, saves, and says what happens as events."""
+"""One session of a training run: steps, validation, best checkpoint, saving; reported as events."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ class Session:
         )  # fmt: skip
 
     def events(self) -> Iterator[Event]:
-        """Trains until the end, or until somebody stops: then everything is saved first."""
+        """Trains until the end, or until stopped: then a checkpoint is saved first."""
         self.journal.go_on_from(self.state.step)
         try:
             while not (reason := self._reason_to_end()):
                 yield from self._train_on()
             finished = self._finish(reason)
-            told = {"step": finished.step, "seconds": finished.seconds, "scores": finished.scores, "reason": reason}
-            self.group.last_words = told
+            summary = {"step": finished.step, "seconds": finished.seconds, "scores": finished.scores, "reason": reason}
+            self.group.last_words = summary
             yield finished
         except (Stopped, GeneratorExit):
             self._save()
@@ -115,7 +115,7 @@ class Session:
                 raise
             self._save()
             what = self.group.failed() or f"another process of this run is gone ({problem})"
-            raise RunError(f"{what}; all is saved up to step {self.trainer.step}, the same command goes on") from None
+            raise RunError(f"{what}; all is saved up to step {self.trainer.step}, the same command resumes") from None
         except BaseException:
             self.group.is_well = False  # the others may be in the middle of a step
             raise
@@ -233,7 +233,7 @@ class Session:
 
     def _finish(self, reason: str) -> Finished:
         """Scores the last weights too, unless they just were; the run itself does not count that score, so that it
-        goes on from here as if it had never ended."""
+        resumes from here as if it had never ended."""
         self._save()
         scores, step = self.state.best_scores, self.state.best_step
         is_last_best = False
@@ -263,7 +263,7 @@ class Session:
         return claim.problem if claim else None
 
     def _is_asked(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Whether a stop was requested."""
         try:
             self.check()
         except Stopped:
@@ -275,7 +275,7 @@ class Session:
         return self.recipe.artifacts(self.validation_model.cpu().eval(), tensors, self.dataset.valid, self.tokenizer)
 
     def _make_copy(self) -> None:
-        """Whoever opens a model makes the fast engine's copy if it is missing; if it cannot be, that is told then."""
+        """Converts the model for the fast engine; if that fails, opening the model tries again and reports it."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             self.load(self.folder)

@@ -8,11 +8,11 @@ from types import FrameType
 
 
 class Stopped(Exception):  # noqa: N818  nothing went wrong
-    """Somebody asked to stop, and now is a good moment."""
+    """A stop was requested, and this is a safe point."""
 
 
 class Stopper:
-    """Remembers whether somebody asked to stop."""
+    """Remembers whether a stop was requested."""
 
     def __init__(self) -> None:
         self.is_asked = False
@@ -22,7 +22,7 @@ class Stopper:
         self.is_asked = True
 
     def check(self) -> None:
-        """Raises Stopped if somebody asked."""
+        """Raises Stopped if a stop was requested."""
         if self.is_asked:
             raise Stopped
 

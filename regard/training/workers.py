@@ -1,7 +1,7 @@
 """The processes of a run: how each sets itself up, how others are started on this machine, and how they follow.
 
 What a process needs is in the run's folder (settings, tokenizer, encoded text, saved state); the first process only
-tells the others which settings and which step. So it makes no difference who started them, or where.
+sends the others the settings and the step. So it makes no difference who started them, or where.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ AUTOCAST = {"float32": None, "bfloat16": torch.bfloat16, None: None}
 def set_up(
     run: Path, task: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState, world: World
 ) -> tuple[Trainer[Any], TrainBatches]:
-    """A trainer that stands where the run stands, and what it is fed with."""
+    """A trainer at the run's current step, and its batches."""
     batches = task.batches(open_tensors(run / TOKENS)[0], tokenizer, config)
     store = CheckpointStore(run / STATE)
     torch.manual_seed(derive_seed(config.seed, "weights"))
@@ -69,18 +69,18 @@ def set_up(
 def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
     """Trains along with the first process until it says that this was all; then its last words.
 
-    Whoever is asked to stop asks the first process, so signals are left to it.
+    Only the first process handles signals.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     with joined(place, choose_device(device)) as world:
-        while told := json.loads(world.broadcast_text("")):
-            if "config" not in told:
-                return dict(told)
-            config, state = resolve(told["config"]), TrainState.model_validate(told["standing"])
+        while message := json.loads(world.broadcast_text("")):
+            if "config" not in message:
+                return dict(message)
+            config, state = resolve(message["config"]), TrainState.model_validate(message["standing"])
             tokenizer: Any = read_tokenizer(folder / RUN, rows=config.model.vocab_size)
             with deterministic(config.threads or 1):
-                trainer, _ = set_up(folder / RUN, import_recipe(told["recipe"]), config, tokenizer, state, world)
+                trainer, _ = set_up(folder / RUN, import_recipe(message["recipe"]), config, tokenizer, state, world)
                 try:
                     trainer.follow()
                 except Diverged:
@@ -99,7 +99,7 @@ class LocalWorkers:
     """Processes on this machine that help this one; it is the first of them."""
 
     def __init__(self, folder: Path, size: int, device: torch.device, reserve: list[ForkedWorker]) -> None:
-        """reserve: of whom some are taken; whoever is missing is started anew."""
+        """reserve: forked workers to take; missing ones are started anew."""
         self._device, self._size, self._reserve = device, size, reserve
         self._stack = ExitStack()
         place = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="regard-")))
@@ -113,7 +113,7 @@ class LocalWorkers:
             raise
 
     def close(self, *, is_well: bool) -> None:
-        """Waits until the others have gone home; if something is wrong with one of them, sends them at once."""
+        """Waits until the others have exited; if one of them failed, ends them at once."""
         for process in self._processes:
             try:
                 process.wait(timeout=30 if is_well else 0.1)
@@ -143,7 +143,7 @@ class LocalWorkers:
             if taken.poll() is None:
                 taken.start(words, self._logs[rank - 1])
                 return taken
-            taken.dismiss()  # somebody has killed it meanwhile
+            taken.dismiss()  # it was killed meanwhile
         here = str(Path(__file__).resolve().parents[2])  # the same regard as this one, wherever it was found
         paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
         with self._logs[rank - 1].open("wb") as log:
@@ -153,7 +153,7 @@ class LocalWorkers:
             )  # fmt: skip
 
     def _await(self, place: Path) -> None:
-        """Waits until every process has started, so that nobody waits for one that never will."""
+        """Waits until every process has started, so that none waits for one that never will."""
         began = time.monotonic()
         while not all((place / f"{rank}.ready").exists() for rank in range(1, self._size)):
             if (
@@ -172,27 +172,27 @@ class WorkerGroup:
         self, run: Path, task: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState,
         launched: World | None = None, reserve: list[ForkedWorker] | None = None,
     ) -> None:  # fmt: skip
-        """launched: the world, if somebody else started the processes of it; reserve: who can be taken to help, if one
-        thread is enough for each, for those of torch do not outlive a fork.
+        """launched: the world, if a launcher started its processes; reserve: forked workers to use if one thread
+        is enough for each: torch's threads do not outlive a fork.
         """
         assert config.workers is not None and config.threads is not None, "decided before"
         self.is_followed, self.is_well = True, True  # whether the others wait for a word, and whether they can hear one
         self.last_words: dict[str, Any] = {}
         device = choose_device(config.device)
-        self._crew = None
+        self._local = None
         if launched is None and config.workers > 1:
-            self._crew = LocalWorkers(
+            self._local = LocalWorkers(
                 run.parent, config.workers, device, (reserve or []) if config.threads == 1 else []
             )
-        self.world = self._crew.world if self._crew else launched or World(device=device)
+        self.world = self._local.world if self._local else launched or World(device=device)
         torch.set_num_threads(config.threads)
-        told = {
+        message = {
             "recipe": task.where,
             "config": config.model_dump(mode="json"),
             "standing": state.model_dump(mode="json"),
         }
         try:
-            self.world.broadcast_text(json.dumps(told))
+            self.world.broadcast_text(json.dumps(message))
             self.trainer, self.batches = set_up(run, task, config, tokenizer, state, self.world)
         except BaseException:
             self.is_well = False
@@ -206,12 +206,12 @@ class WorkerGroup:
             if self.is_followed:
                 self.world.broadcast(Command.END)
             self.world.broadcast_text(json.dumps(self.last_words))
-        if self._crew:
-            self._crew.close(is_well=self.is_well)
+        if self._local:
+            self._local.close(is_well=self.is_well)
 
     def failed(self) -> str | None:
         """What became of a process that is no longer there, if one is not."""
-        return self._crew.failed() if self._crew else None
+        return self._local.failed() if self._local else None
 
 
 def load_all() -> None:

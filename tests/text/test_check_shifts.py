@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from test_doctor import ENGLISH, GERMAN, pair, run, write
+from test_check import ENGLISH, GERMAN, pair, run, write
 
 from regard.text.check import check_pairs
 from regard.text.corpus import PairFiles

@@ -15,7 +15,7 @@ from regard.cli.commands import app
 from regard.errors import CorpusError
 from regard.text.check import check_pairs, check_text, hashes_of
 from regard.text.corpus import PairFiles, read_pairs
-from regard.text.problems import AILMENTS
+from regard.text.problems import PROBLEMS
 from regard.text.running import TextFiles, read_documents
 
 ENGLISH = [phrase.source for phrase in regard.phrasebook("en", "de", 6000)]
@@ -70,7 +70,7 @@ def test_copies_repetitions_and_overlap_are_counted(tmp_path):
 
 
 @given(st.lists(st.binary(max_size=30).filter(lambda raw: b"\n" not in raw), min_size=1, max_size=20))
-def test_no_bytes_make_the_doctor_stumble(tmp_path_factory, raws):
+def test_no_bytes_make_the_check_fail(tmp_path_factory, raws):
     folder = tmp_path_factory.mktemp("bytes")
     (folder / "a").write_bytes(b"x" + b"\n".join(raws) + b"\n")
     (folder / "b").write_bytes(b"y" + b"\n".join(raws[1:]) + b"\n")
@@ -153,8 +153,8 @@ def test_counts_have_the_names_of_what_they_count(tmp_path):
 def test_no_advice_that_is_followed_breaks_pairs_or_running_text(tmp_path, shape):
     """Every command is run on lines with everything that it is for; no line is lost but duplicate pairs as a whole."""
     odd = ["plain", "a\0b", "c\x07d", "e\u2028f\x85g", "h\ri", "j\r\rk", "l\ufeffm", "tab\tin", "", "ü 漢字", "plain"]
-    for kind, ailment in AILMENTS.items():
-        fix = ailment.fixes.get(shape, ailment.fix)
+    for kind, problem in PROBLEMS.items():
+        fix = problem.fixes.get(shape, problem.fix)
         assert "sort" not in fix and ("iconv" not in fix or kind == "encoding")
         if " < old > new" in fix and kind != "encoding":
             rows = [f"{text}\t{number % 10}" for number, text in enumerate(odd)]
@@ -169,14 +169,14 @@ def test_no_advice_that_is_followed_breaks_pairs_or_running_text(tmp_path, shape
             kept = rows[:-1] if kind == "repeated" else rows
             assert [row.split("\t")[-1] for row in after] == [row.split("\t")[-1] for row in kept], kind
             assert after[0] == rows[0] and after[9] == rows[9]
-    assert AILMENTS["repeated"].fix.startswith("paste -d")
+    assert PROBLEMS["repeated"].fix.startswith("paste -d")
 
 
 def test_removing_duplicate_pairs_as_advised_keeps_both_files_parallel(tmp_path):
     chance = random.Random(3)
     pairs = [(f"tab\t{chance.randrange(5)}", f"ü{chance.randrange(3)}\r") for _ in range(200)]
     write(tmp_path, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
-    command = AILMENTS["repeated"].fix.replace("SOURCE", "a.en").replace("TARGET", "a.de")
+    command = PROBLEMS["repeated"].fix.replace("SOURCE", "a.en").replace("TARGET", "a.de")
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
     sides = [(tmp_path / f"unique.{side}").read_bytes().decode().split("\n")[:-1] for side in ("source", "target")]
     assert list(zip(*sides, strict=True)) == list(dict.fromkeys(pairs))
@@ -184,7 +184,7 @@ def test_removing_duplicate_pairs_as_advised_keeps_both_files_parallel(tmp_path)
 
 def test_a_file_in_utf8_with_one_broken_line_is_not_to_be_converted(tmp_path):
     report = check_pairs(pair(tmp_path, None, changed(GERMAN, {9: "Straße".encode("latin1")})))
-    assert report.findings["not utf-8"].count == 1 and "must not be converted" in AILMENTS["not utf-8"].fix
+    assert report.findings["not utf-8"].count == 1 and "must not be converted" in PROBLEMS["not utf-8"].fix
     report = check_pairs(pair(tmp_path, None, [line.encode("latin1") for line in GERMAN]))
     assert report.findings["encoding"].count == sum(not line.isascii() for line in GERMAN)
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from test_doctor import run
+from test_check import run
 
 from regard.errors import CorpusError
 from regard.text.corpus import read_lines
