@@ -69,7 +69,7 @@ def test_without_labels_the_loss_and_all_gradients_are_zero(passes, has_bias):
         if passes == 1:
             total, count = token_loss(rows[0], labels, table, bias=bias, smoothing=0.1)
         else:
-            total, count = agree.agreed_loss(*rows, labels, table, bias=bias, smoothing=0.1, weight=5.0)
+            total, count = agree.r_drop_loss(*rows, labels, table, bias=bias, smoothing=0.1, weight=5.0)
         total.backward()
         assert (total.item(), count) == (0.0, 0)
         assert not table.grad.any() and (bias is None or not bias.grad.any())
