@@ -18,7 +18,7 @@ from regard.families.translate.translation import notes_on
 from regard.look.attribution import Why, explain_gaps, explain_pair, explain_text
 from regard.look.cancel import check_cancelled
 from regard.look.inspection import Inspection, Kind, TokenScore
-from regard.look.trace import as_batch, see_through, tell, trace_pair, trace_text
+from regard.look.trace import as_batch, score_tokens, see_through, trace_pair, trace_text
 from regard.model.capture import record_hidden
 from regard.text.given import a_text, name_unknown
 
@@ -68,7 +68,7 @@ def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], wh
             logits = model.logits(model(as_batch(model, ids))[0, gaps])  # (gaps, V)
         logits[:, list(tokenizer.special_ids)] = -torch.inf  # nobody fills a gap with one of these
         best = logits.argmax(-1).tolist()
-        said = tell(logits, best, gaps, tokenizer)
+        said = score_tokens(logits, best, gaps, tokenizer)
         lens = see_through(model, model.stack, states["stack"], gaps, tokenizer)
     reasons = explain_gaps(model, tokenizer, ids, gaps, best, kinds["text"].column_words) if why else None
     return Inspection("fill", text, trained.put_in(text, best), kinds, said, lens=lens, why=reasons, notes=notes)

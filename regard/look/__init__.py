@@ -1,1 +1,1 @@
-"""Attention to pictures: record what a model looks at, and draw it."""
+"""From attention to pictures: trace a model, attribute its output, and draw both."""

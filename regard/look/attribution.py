@@ -1,7 +1,7 @@
 """Beyond attention: what changes when something is taken away, and which way the numbers would have to move.
 
-Attention tells where a model looked, not what would have become of its answer had it not. Here: gradient x input and
-leave-one-out importance, and every head switched off in turn.
+Attention shows where information may flow, not what the output depends on. Here: gradient x input, leave-one-out
+importance, and head ablation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class HeadAblation:
 class Why:
     """Importance of each column for each row, in nats: what its absence costs, and what the gradient says it gives."""
 
-    rows: list[int]  # of the first kind of attention: which looked when each token was said
+    rows: list[int]  # of the first kind of attention: the query of each generated token
     left_out: list[list[float]]  # (T, S): log-probability lost when the column's word is left out
     gradient: list[list[float]]  # (T, S): gradient x input, a first guess at the same
     off: list[HeadAblation]
@@ -78,7 +78,7 @@ def heads_of(model: nn.Module) -> Iterator[tuple[str, str, int, int]]:
 
 
 def explain_pair(model: Translating, tokenizer: Any, pair: Pair, words: Sequence[int | None]) -> Why:
-    """Why a translator said each token: by the words of its source."""
+    """Why a translator generated each token: by the words of its source."""
     source, target = pair
     start = [model.start_id, *target[:-1]]
 
@@ -95,7 +95,7 @@ def explain_pair(model: Translating, tokenizer: Any, pair: Pair, words: Sequence
 def explain_text(model: Any, tokenizer: Any, ids: list[int], words: Sequence[int | None]) -> Why:
     """Why a writer foresaw each token: by the words before it. Row 0 is the first that was foreseen.
 
-    Where a word is left out the mark stands that texts begin with, so that all others keep their places.
+    A word is replaced by the token that texts begin with, so that all others keep their positions.
     """
     target = ids[1:]
 
@@ -122,8 +122,8 @@ def _explain(
     model: Any, tokenizer: Any, rows: Sequence[int], source: list[int], target: list[int],
     words: Sequence[int | None], read: Callable[[list[list[int]]], Tensor], instead: int | None = None,
 ) -> Why:  # fmt: skip
-    """read: log-probabilities (B, T, V) of the target for each of several sources. instead: what stands where a word is
-    left out; None: nothing does."""
+    """read: log-probabilities (B, T, V) of the target for each of several sources. instead: the token that
+    replaces a word; None: it is removed."""
     model.eval()
     labels = torch.tensor(target, device=next(model.parameters()).device)  # (T,)
     with torch.inference_mode():
@@ -136,10 +136,12 @@ def _explain(
             check_cancelled()
             with silence(model, name, head):
                 muted = read([source])[0]  # (T, V)
-            chances = muted.gather(1, labels[:, None])[:, 0]  # (T,)
+            log_probs = muted.gather(1, labels[:, None])[:, 0]  # (T,)
             best = tokenizer.tokens(muted.argmax(-1).tolist())
             off.append(
-                HeadAblation(kind, layer + 1, head + 1, float((base - chances).mean()), chances.exp().tolist(), best)
+                HeadAblation(
+                    kind, layer + 1, head + 1, float((base - log_probs).mean()), log_probs.exp().tolist(), best
+                )
             )
     return Why(list(rows), costs, _gradients(model, source, labels, read), off)
 
@@ -151,9 +153,11 @@ def _leave_out(
     """What each source token's word is worth: log-probability of each target token with it, less without it. (T, S)"""
     there = sorted({word for word in words if word is not None})
     variants = []
-    for gone in there:
+    for removed in there:
         pairs = zip(source, words, strict=True)
-        kept = [(number if word != gone else instead) for number, word in pairs if word != gone or instead is not None]
+        kept = [
+            (number if word != removed else instead) for number, word in pairs if word != removed or instead is not None
+        ]
         variants.append([number for number in kept if number is not None])
     costs = torch.zeros(len(labels), len(source))
     by_length: dict[int, list[int]] = {}
@@ -165,9 +169,9 @@ def _leave_out(
             chunk = indexes[first : first + together]
             found = read([variants[index] for index in chunk])  # (B, T, V)
             own = found.gather(2, labels.expand(len(chunk), -1)[..., None])[..., 0]  # (B, T)
-            for index, chances in zip(chunk, own, strict=True):
+            for index, log_probs in zip(chunk, own, strict=True):
                 places = [place for place, word in enumerate(words) if word == there[index]]
-                costs[:, places] = (base - chances).cpu()[:, None]
+                costs[:, places] = (base - log_probs).cpu()[:, None]
     found_costs: list[list[float]] = costs.tolist()
     return found_costs
 
@@ -188,9 +192,9 @@ def _gradients(
     with torch.enable_grad(), EMBEDDED.open(keep):
         own = read([source])[0].gather(1, labels[:, None])[:, 0]  # (T,)
     rows = []
-    for chance in own:
+    for log_prob in own:
         check_cancelled()
-        (slope,) = torch.autograd.grad(chance, vectors[0], retain_graph=True)  # (1, S, D)
+        (slope,) = torch.autograd.grad(log_prob, vectors[0], retain_graph=True)  # (1, S, D)
         rows.append((slope * vectors[0].detach()).sum(-1)[0].tolist())
     return rows
 

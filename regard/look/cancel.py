@@ -1,4 +1,4 @@
-"""Lets a long computation be cancelled by whoever asked for it: what computes checks between its passes."""
+"""Lets a caller cancel a long computation, which checks for it between its passes."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def cancelled_by(check: Callable[[], None]) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Raises if nobody wants the rest."""
+    """Raises if the caller has cancelled."""
     _check.get()()

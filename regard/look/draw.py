@@ -31,7 +31,7 @@ def draw_terminal(weights: Sequence[Sequence[float]], rows: Sequence[str], colum
 
 
 def draw_svg(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> str:
-    """A map as a picture that needs nothing else: darker is more; each cell tells its number on hover."""
+    """A map as a picture that needs nothing else: darker is more; each cell shows its weight on hover."""
     labels, heads = [_readable(label) for label in rows], [_readable(label) for label in columns]
     left = 16 + 8 * max(map(_width, labels))
     above = 16 + 8 * max(map(_width, heads))
@@ -44,10 +44,10 @@ def draw_svg(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: S
     for y, (label, row) in enumerate(zip(labels, weights, strict=True)):
         parts.append(f'<text x="{left - 6}" y="{above + CELL * y + 15}" text-anchor="end">{escape(label)}</text>')
         for x, weight in enumerate(row):
-            # From white to a dark blue that the colour-blind tell apart by lightness alone.
+            # From white to a dark blue: lightness alone separates them for the colour-blind.
             red, green, blue = (round(255 + (end - 255) * weight) for end in (8, 48, 107))
             cell = f'x="{left + CELL * x}" y="{above + CELL * y}" width="{CELL - 1}" height="{CELL - 1}"'
-            title = f"{escape(label)} looks at {escape(heads[x])}: {weight:.3f}"
+            title = f"{escape(label)} attends to {escape(heads[x])}: {weight:.3f}"
             parts.append(f'<rect {cell} fill="rgb({red},{green},{blue})"><title>{title}</title></rect>')
     return "\n".join([*parts, "</svg>", ""])
 

@@ -68,14 +68,14 @@ def describe(seen: Inspection) -> dict[str, Any]:
 
 def to_json(seen: Inspection) -> str:
     """Weights as nested lists: kinds[name].weights[layer][head][row][column]; rollout[row][column]."""
-    told = describe(seen)
+    page = describe(seen)
     for name in seen.kinds:
-        told["kinds"][name]["rollout"] = _rounded(seen.facts[name]["rollout"].tolist())
+        page["kinds"][name]["rollout"] = _rounded(seen.facts[name]["rollout"].tolist())
     kinds = [
         f'{json.dumps(name)}: {json.dumps(about, ensure_ascii=False)[:-1]}, "weights": {_listed(seen.kinds[name])}}}'
-        for name, about in told.pop("kinds").items()
+        for name, about in page.pop("kinds").items()
     ]
-    return f'{json.dumps(told, ensure_ascii=False)[:-1]}, "kinds": {{{", ".join(kinds)}}}}}\n'
+    return f'{json.dumps(page, ensure_ascii=False)[:-1]}, "kinds": {{{", ".join(kinds)}}}}}\n'
 
 
 def _listed(kind: Kind) -> str:
@@ -86,7 +86,7 @@ def _listed(kind: Kind) -> str:
 
 def to_html(seen: Inspection) -> str:
     """One file; what is shown first comes first in it, so that it is painted before the rest is read."""
-    told = describe(seen)
+    page = describe(seen)
     maps = {name: _maps(seen, name) for name in seen.kinds}
     first = next(iter(maps))
     style, *scripts = (_part(name) for name in ("look.css", *(f"{script}.js" for script in SCRIPTS)))
@@ -99,7 +99,7 @@ def to_html(seen: Inspection) -> str:
         "script-src 'unsafe-inline'; img-src data:\">\n"
         f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main></main>\n"
     )
-    body = [head, _data("seen", json.dumps(told, ensure_ascii=False))]
+    body = [head, _data("seen", json.dumps(page, ensure_ascii=False))]
     body += [_data(f"{first}-mean", maps[first].pop("mean"))]
     body += ["<script>\n", "\n".join(scripts), "\nregard.show(document.querySelector('main'));\n</script>\n"]
     body += [_data(f"{name}-{key}", packed) for name, packs in maps.items() for key, packed in packs.items()]
@@ -158,16 +158,16 @@ def _pack(weights: Tensor) -> str:
 def _why(seen: Inspection) -> dict[str, Any] | None:
     if seen.why is None:
         return None
-    told: dict[str, Any] = asdict(seen.why)
-    told = {name: _rounded(value) for name, value in told.items()}
+    found: dict[str, Any] = asdict(seen.why)
+    found = {name: _rounded(value) for name, value in found.items()}
     first = next(iter(seen.kinds))
     if seen.why.gradient:
         rows = seen.map(first, head="alignment" if seen.aligning else None)
-        looked = [rows[row] for row in seen.why.rows]
-        told["agreement"] = {
-            name: round(agreement(looked, getattr(seen.why, name)), 4) for name in ("left_out", "gradient")
+        attended = [rows[row] for row in seen.why.rows]
+        found["agreement"] = {
+            name: round(agreement(attended, getattr(seen.why, name)), 4) for name in ("left_out", "gradient")
         }
-    return told
+    return found
 
 
 def _rounded(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a model looked at and said: tokens, weights and chances, ready to be drawn. Knows no model."""
+"""What a model attended to and generated: tokens, weights and probabilities, ready to be drawn. Knows no model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from regard.look.attribution import Why
 
-ALIGNING = "alignment"  # in place of a head: those that tell best which words belong together
+ALIGNING = "alignment"  # in place of a head: those that align words best
 ENDINGS = (".html", ".svg", ".json", ".png")
 
 
 class Kind(NamedTuple):
-    """One kind of attention: who looks (rows), at what (columns), and how much, in all layers and heads."""
+    """One kind of attention: queries (rows), keys (columns) and weights, of all layers and heads."""
 
     rows: list[str]  # T labels
     columns: list[str]  # S labels
@@ -33,9 +33,9 @@ class Kind(NamedTuple):
 
 
 class TokenScore(NamedTuple):
-    """A token that was said or read, how likely the model held it, and what it held likeliest there."""
+    """A token that was generated or read, its probability, and the likeliest alternatives."""
 
-    place: int  # the row that said it
+    place: int  # the row that predicted it
     token: str
     probability: float
     alternatives: list[tuple[str, float]]
@@ -43,24 +43,22 @@ class TokenScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Inspection:
-    """All layers and all heads of every kind of attention, the most telling kind first; and what was said.
+    """All layers and heads of every kind of attention, the most informative first; and the probabilities of tokens.
 
-    Of a translator: cross (the translation looks at the source), encoder, decoder. Of a writer and a filler: text. Of
-    an answerer: hops (the question looks at the story; a hop is a layer). Row t of a translator's and a writer's map is
-    the moment when token t was said or read.
+    Of a translator: cross (the translation attends to the source), encoder, decoder. Of a writer and a filler: text. Of
+    an answerer: hops (the question attends to the story; a hop is a layer). Row t of a translator's and a writer's map
+    is the step that generated or read token t.
     """
 
     task: str
     text: str  # what the model was given
-    answer: str  # what it said
+    answer: str  # what it generated
     kinds: dict[str, Kind]
     said: list[TokenScore] = field(default_factory=list)
     alignment: Links = field(default_factory=list)  # of a translator: (word of the source, word of the translation)
     aligning: dict[str, Any] | None = None  # of a translator: the layer and the heads, from 0, that the alignment is of
-    lens: list[list[list[tuple[str, float]]]] = field(
-        default_factory=list
-    )  # of each layer and place: what it would say
-    why: Why | None = None  # importance and switches, if somebody asked
+    lens: list[list[list[tuple[str, float]]]] = field(default_factory=list)  # of each layer and place: the logit lens
+    why: Why | None = None  # attribution and head ablation, on request
     notes: list[str] = field(default_factory=list)  # what of the text is not shown, or was not known
 
     def map(
@@ -73,8 +71,8 @@ class Inspection:
     ) -> list[list[float]]:
         """One map, rows are queries: of a layer and a head counted from 1, or the mean over those not given.
 
-        head "alignment": where the step after each token looked, by the heads that align best. words: between words, a
-        word looks as its tokens do on average, and is looked at as much as its tokens are together.
+        head "alignment": the attention of the step after each token, by the heads that align best. words: between
+        words, the mean over the tokens of a row's word and the sum over those of a column's.
         """
         chosen = self._kind(kind)
         weights = self._aligning() if head == ALIGNING else _pick(chosen.weights, layer, head)  # (T, S)
@@ -153,7 +151,7 @@ class Inspection:
         weights = self.kinds["cross"].weights[self.aligning["layer"]][self.aligning["heads"]].mean(0)  # (T, S)
         if not self.aligning.get("is_after", True):
             return weights
-        # The step after a token looks where it was read; after the last there is none, so that its own is shown.
+        # The step after a token attends to its source; after the last there is none, so its own is shown.
         return weights[[*range(1, len(weights)), len(weights) - 1]]
 
     def _kind(self, name: str | None) -> Kind:

@@ -1,4 +1,4 @@
-"""What can be said of a head in a number or two, and where attention comes from through all layers."""
+"""Measures of heads (entropy, sinks), and attention rollout through all layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from regard.look.inspection import Inspection
 
-STUCK = 0.5  # a head that spends half of its looks on one place, whoever looks, has a sink
+STUCK = 0.5  # a head with half of its attention on one key, for nearly every query, has a sink
 
 
 def measure(seen: Inspection, name: str) -> dict[str, Any]:
@@ -26,13 +26,13 @@ def measure(seen: Inspection, name: str) -> dict[str, Any]:
 
 
 def spread(weights: Tensor) -> Tensor:
-    """weights (layers, H, T, S) -> (layers, H): mean entropy of the looks, over that of looking everywhere alike."""
+    """weights (layers, H, T, S) -> (layers, H): mean entropy, as a share of uniform attention's."""
     bits = -(weights * weights.clamp(min=1e-12).log2()).sum(-1).mean(-1)  # (layers, H)
     return bits / max(1.0, math.log2(weights.shape[-1]))
 
 
 def find_sink(weights: Tensor) -> int | None:
-    """The one place that takes most of the looks of nearly everybody. weights (T, S)"""
+    """The one key that takes most of the attention of nearly every query. weights (T, S)"""
     if len(weights) < 4:
         return None  # too few to speak of everybody
     share, place = weights.mean(0).max(0)

@@ -1,4 +1,4 @@
-"""What a model in training looks at in a few held-out examples that stay the same: a snapshot of its attention.
+"""Attention snapshots: the attention of a model in training on a few fixed held-out examples.
 
 Only the mean over the heads of each layer is kept, in thousandths: enough to see it form, and small.
 """
@@ -33,13 +33,13 @@ def snapshot_pairs(model: Any, tokenizer: Any, pairs: Sequence[Pair]) -> list[Pr
 
 
 def snapshot_texts(model: Any, tokenizer: Any, texts: Sequence[list[int]]) -> list[Probe]:
-    """What each token of a text looks at."""
+    """The attention of each token of a text."""
     cut = [ids[:MOST_TOKENS] for ids in texts[:PROBES] if len(ids) > 1]
     return [_frame(trace_text(model, tokenizer, ids, [])[0]["text"]) for ids in cut]
 
 
 def snapshot_stories(model: Any, batch: Any, stories: Sequence[Story]) -> list[Probe]:
-    """Which sentences of a story each hop looks at; batch: the stories as the model reads them."""
+    """The attention of each hop to the sentences of a story; batch: the stories as the model reads them."""
     model.eval()
     with torch.inference_mode(), record_attention(model) as recorded:
         model(batch.sentences, batch.ages, batch.questions)

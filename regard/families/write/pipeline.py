@@ -146,7 +146,7 @@ class Writer(Pipeline):
         import torch
 
         from regard.look.cancel import check_cancelled
-        from regard.look.trace import as_batch, tell
+        from regard.look.trace import as_batch, score_tokens
 
         read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt), *ids]
         window = self.model.config.max_positions
@@ -162,7 +162,7 @@ class Writer(Pipeline):
                     check_cancelled()
                     places = range(new + first, min(len(part), new + first + TOLD_TOGETHER))
                     logits = self.model.logits(hidden[first : first + TOLD_TOGETHER])  # (.., V)
-                    told += tell(logits, part[places.start : places.stop], places, self.tokenizer)
+                    told += score_tokens(logits, part[places.start : places.stop], places, self.tokenizer)
         return [one._replace(alternatives=one.alternatives[:count]) for one in told]
 
     def evaluate(self, *files: str | Path, stride: int | None = None) -> dict[str, float | str | int]:

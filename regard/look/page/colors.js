@@ -1,5 +1,5 @@
 "use strict";
-// Colours that the colour-blind tell apart by lightness alone: from the paper to deep blue, or from dark to pale yellow.
+// Colours that differ in lightness, for the colour-blind: from the paper to deep blue, or from dark to pale yellow.
 regard.ramps = {
   light: [[255, 255, 255], [199, 221, 240], [112, 169, 207], [36, 104, 166], [8, 36, 84]],
   dark: [[22, 24, 29], [34, 58, 96], [58, 106, 134], [133, 160, 130], [250, 231, 155]],
@@ -21,7 +21,7 @@ regard.css = ([red, green, blue], alpha = 1) => `rgba(${red},${green},${blue},${
 // Ink that can be read on a colour.
 regard.ink = ([red, green, blue]) => (0.3 * red + 0.59 * green + 0.11 * blue > 140 ? "#111" : "#f4f4f4");
 
-// Tells whoever has drawn in colours to draw again.
+// Redraws what is drawn in colours.
 regard.setTheme = (theme) => {
   document.documentElement.dataset.theme = theme;
   document.dispatchEvent(new Event("regard-theme"));

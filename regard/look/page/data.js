@@ -27,8 +27,8 @@ regard.Data = class {
     return values;
   }
 
-  // Labels and values between tokens, or between words: a word looks as its tokens do on average, and is looked at as
-  // much as its tokens are together.
+  // Labels and values between tokens, or between words: the mean over the tokens of a row's word, and the
+  // sum over those of a column's.
   table(kind, key, byWords) {
     const about = this.kinds[kind];
     const values = this.map(kind, key);

@@ -41,7 +41,7 @@ regard.views.push({
       svg.append(text);
     });
     draw(null);
-    box.append(regard.make("p", { class: "legend" }, "Left looks at right; a full line is ",
+    box.append(regard.make("p", { class: "legend" }, "Left attends to right; a full line is ",
       state.scale === "row" ? "the largest weight of its row. " : "1, all attention of a row. ", "Point at a word on the left to see it alone."), svg);
   },
 });
@@ -49,7 +49,7 @@ regard.views.push({
 regard.space = (() => {
   const box = document.createElement("div");
   box.innerHTML = "<svg></svg>";
-  return box.firstElementChild.namespaceURI; // so that no address stands in this file
+  return box.firstElementChild.namespaceURI; // so that no address is in this file
 })();
 
 regard.svg = (name, attributes) => {

@@ -1,5 +1,5 @@
 "use strict";
-// One map as a matrix on a canvas: rows look at columns. The wheel zooms, dragging moves, pointing tells the number.
+// One map as a matrix on a canvas: rows attend to columns. The wheel zooms, dragging moves, pointing shows the weight.
 regard.views.push({
   name: "matrix", title: "Matrix", key: "2", isScaled: true,
   fits: () => true,
@@ -101,7 +101,7 @@ regard.matrix = (canvas, table, state, told) => {
     }
     const at = find(event);
     told.textContent = at
-      ? `${regard.shown(table.rows[at.y])} looks at ${regard.shown(table.columns[at.x])}: ${table.values[at.y * width + at.x].toFixed(4)}`
+      ? `${regard.shown(table.rows[at.y])} attends to ${regard.shown(table.columns[at.x])}: ${table.values[at.y * width + at.x].toFixed(4)}`
       : "Point at a cell.";
     paint(at);
   });

@@ -6,8 +6,8 @@ regard.views.push({
   draw(state, box) {
     const about = state.data.kinds[state.kind];
     box.append(regard.make("p", { class: "legend" },
-      "Each head small; click one to see it large. The bar tells how spread its looks are (full: everywhere alike); ",
-      "⚓ marks a sink: one place takes half of all looks, which is rest rather than reading."));
+      "Each head small; click one to see it large. The bar shows its entropy (full: uniform attention); ",
+      "⚓ marks a sink: one token takes half of all attention."));
     box.append(regard.legend(state));
     const grid = regard.make("div", { class: "grid", style: `--heads:${about.heads}` });
     for (let layer = 1; layer <= about.layers; layer++) {

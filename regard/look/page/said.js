@@ -1,22 +1,22 @@
 "use strict";
-// What was said: each token by how sure the model was, with the alternatives at its place; and what each layer would say.
+// Each token by its probability, with the alternatives at its place; and the logit lens.
 regard.views.push({
-  name: "said", title: "Chances", key: "5",
+  name: "said", title: "Probabilities", key: "5",
   fits: (data) => data.said.length > 0,
   draw(state, box) {
     const { data } = state;
-    const words = { translate: "said", write: "read", fill: "filled in", answer: "answered" }[data.task];
+    const words = { translate: "generated", write: "read", fill: "filled in", answer: "answered" }[data.task];
     box.append(regard.make("p", { class: "legend" },
       `Each token ${words}: the ${regard.more()} it is, the more of a surprise it was. Point at one for what was likeliest there.`));
     const line = regard.make("p", { class: "sentence", dir: "auto" });
     const table = regard.make("div", { class: "alternatives" });
     const show = (index) => {
       const said = data.said[index];
-      const rows = said.alternatives.map(([token, chance]) => regard.make("tr",
+      const rows = said.alternatives.map(([token, probability]) => regard.make("tr",
         { class: token === said.token ? "chosen" : undefined },
         regard.make("td", {}, regard.make("bdi", {}, regard.shown(token))),
-        regard.make("td", { class: "number" }, regard.percent(chance)),
-        regard.make("td", {}, regard.make("i", { class: "bar", style: `width:${(200 * chance).toFixed(1)}px` }))));
+        regard.make("td", { class: "number" }, regard.percent(probability)),
+        regard.make("td", {}, regard.make("i", { class: "bar", style: `width:${(200 * probability).toFixed(1)}px` }))));
       const bits = -Math.log2(Math.max(said.probability, 1e-12));
       table.replaceChildren(
         regard.make("h3", {}, regard.make("bdi", {}, regard.shown(said.token)), ` ${regard.percent(said.probability)}, ${bits.toFixed(1)} bits of surprise`),
@@ -38,12 +38,12 @@ regard.views.push({
   },
 });
 
-// The logit lens at one place: what would be said if each layer were the last.
+// The logit lens at one place: the prediction if each layer were the last.
 regard.lens = (data, index) => {
   if (!data.lens.length) return [];
   const rows = data.lens.map((layer, number) => regard.make("tr", {},
     regard.make("th", {}, number === 0 ? "input" : `layer ${number}`),
-    ...layer[index].map(([token, chance]) => regard.make("td", {},
-      regard.make("bdi", {}, regard.shown(token)), regard.make("small", {}, ` ${regard.percent(chance)}`)))));
+    ...layer[index].map(([token, probability]) => regard.make("td", {},
+      regard.make("bdi", {}, regard.shown(token)), regard.make("small", {}, ` ${regard.percent(probability)}`)))));
   return [regard.make("h3", {}, "If each layer were the last"), regard.make("table", { class: "lens" }, ...rows)];
 };

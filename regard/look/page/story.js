@@ -1,5 +1,5 @@
 "use strict";
-// A story and how the hops went through it: each sentence, how much each hop looked at it, and what the answer owes to it.
+// A story and how the hops went through it: each sentence, how much each hop attends to it, and how much the answer depends on it.
 regard.views.push({
   name: "story", title: "Story", key: "1", isScaled: true,
   fits: (data) => data.task === "answer",
@@ -22,6 +22,6 @@ regard.views.push({
     box.append(regard.make("table", { class: "story" },
       regard.make("tr", {}, ...head.map((name) => regard.make("th", {}, name))), ...rows));
     box.append(regard.make("p", { class: "legend" },
-      "Each hop looks at the sentences with what the hops before it found. Without it: how the answer's probability changes."), regard.legend(state, "the largest weight of its hop"));
+      "Each hop attends to the sentences with what the hops before it found. Without it: how the answer's probability changes."), regard.legend(state, "the largest weight of its hop"));
   },
 });

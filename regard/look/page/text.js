@@ -1,5 +1,5 @@
 "use strict";
-// Source and translation as running text: whoever is pointed at shows where it looked, or who looked at it.
+// Source and translation as running text: pointing at a word shows what it attends to, or what attends to it.
 regard.views.push({
   name: "text", title: "Text", key: "1", isScaled: true,
   fits: (data) => data.task !== "answer",
@@ -7,8 +7,8 @@ regard.views.push({
     const { data, kind } = state;
     const isPair = kind === "cross";
     const legend = isPair
-      ? `Point at a word: the ${regard.more()} another, the more it was looked at. Linked words are underlined.`
-      : `Point at a word: the ${regard.more()} another, the more it looks at it.`;
+      ? `Point at a word: the ${regard.more()} another, the more it is attended to. Linked words are underlined.`
+      : `Point at a word: the ${regard.more()} another, the more it is attended to.`;
     const table = data.table(kind, state.key, state.byWords);
     if (!table) return box.append(regard.make("p", {}, "Still being read …"));
     const columns = regard.sentence(table.columns, "column");
@@ -28,13 +28,13 @@ regard.views.push({
       touched = [];
     };
     const mark = (span, name) => { span.classList.add(name); touched.push(span); };
-    const paint = (spans, looks) => {
-      const most = regard.top(looks);
+    const paint = (spans, weights) => {
+      const most = regard.top(weights);
       spans.forEach((span, place) => {
-        span.weight = looks[place];
-        const share = regard.share(state, looks[place], most);
+        span.weight = weights[place];
+        const share = regard.share(state, weights[place], most);
         if (share < 0.02) return; // as good as paper
-        span.title = looks[place].toFixed(4);
+        span.title = weights[place].toFixed(4);
         touched.push(span);
         const color = regard.color(share);
         span.style.cssText = `background:${regard.css(color)};color:${regard.ink(color)}`;

@@ -7,9 +7,9 @@ regard.views.push({
     const { data } = state, { why } = data;
     const kind = Object.keys(data.kinds)[0], about = data.kinds[kind];
     box.append(regard.make("p", { class: "honest" },
-      "Attention alone is not an explanation: it tells where the model looked, not what its answer depends on."));
+      "Attention alone is not an explanation: it shows where information may flow, not what the output depends on."));
     if (why.agreement) {
-      box.append(regard.make("p", {}, `The most looked-at token is also the most important one for ${regard.percent(why.agreement.left_out)}` +
+      box.append(regard.make("p", {}, `The most attended token is also the most important one for ${regard.percent(why.agreement.left_out)}` +
         ` of the tokens by leaving words out, and for ${regard.percent(why.agreement.gradient)} by the gradient.`));
     }
     const pick = regard.make("select", { "aria-label": "Token", "data-pick": "token" },
@@ -58,12 +58,12 @@ regard.switches = (state) => {
   const show = () => {
     const off = pick.value === "" ? null : heads[Number(pick.value)];
     line.replaceChildren(...data.said.flatMap((said, index) => {
-      const chance = off ? off.probabilities[index] : said.probability;
-      const lost = Math.log2(Math.max(said.probability, 1e-9) / Math.max(chance, 1e-9));
+      const probability = off ? off.probabilities[index] : said.probability;
+      const lost = Math.log2(Math.max(said.probability, 1e-9) / Math.max(probability, 1e-9));
       const color = lost >= 0 ? regard.sides.loss : regard.sides.gain;
       const isOther = off && off.instead[index] !== said.token;
       const span = regard.make("span", {
-        class: "token" + (isOther ? " changed" : ""), title: `${regard.percent(said.probability)} → ${regard.percent(chance)}`,
+        class: "token" + (isOther ? " changed" : ""), title: `${regard.percent(said.probability)} → ${regard.percent(probability)}`,
         style: `background:${regard.css(color, Math.min(0.8, Math.abs(lost) / 6))}`,
       }, regard.shown(said.token));
       if (isOther) span.append(regard.make("ins", {}, ` ${regard.shown(off.instead[index])}`));
