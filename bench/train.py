@@ -143,10 +143,10 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
         workers.load_all()
         with forked_workers(processes - 1, workers.work) as reserve, deterministic(threads):
             group = workers.WorkerGroup(run, TRANSLATE, config, tokenizer, TrainState(), reserve=reserve)
-            from regard.training.distributed import Word
+            from regard.training.distributed import Command
 
             def update() -> int:
-                group.world.tell(Word.STEP)
+                group.world.broadcast(Command.STEP)
                 return group.trainer.make_step().tokens
 
             serve_updates(
