@@ -121,7 +121,7 @@ def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
         now = model.state_dict()
         for name, weights in {"average": average([*kept, now]), "last": now, "ema": slow}.items():
             trial.load_state_dict(weights)
-            scores, _ = judge.score(trial, nobody)
+            scores = judge.score(trial, nobody).scores
             found[name] = {key: round(scores[key], 3) for key in ("bleu", "chrf", "loss")}
         return found | {"cpu_ms_per_step": round(1000 * seconds / event.step, 1)}
 

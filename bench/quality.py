@@ -21,7 +21,7 @@ from regard.data.collate import collate_pairs
 from regard.data.tokens import TokenLists
 from regard.families.held_out import real_loss
 from regard.text.corpus import PairFiles, read_pairs
-from regard.training.loop import Progress, Scored
+from regard.training.loop import Progress, Validated
 from regard.training.plan import Plan
 from regard.training.session import Finished
 
@@ -153,7 +153,7 @@ def train(
             seconds += event.seconds
             if event.left is not None:
                 said.append((seconds, event.left))
-        elif isinstance(event, Scored):
+        elif isinstance(event, Validated):
             seconds += event.seconds
             print(f"step {event.step}: BLEU {event.scores['bleu']:.2f}", flush=True)
         elif isinstance(event, Finished):

@@ -20,10 +20,15 @@ if TYPE_CHECKING:
     from regard.families.fill.pipeline import Candidate, Filled, Filler
     from regard.families.translate.pipeline import Translator
     from regard.families.translate.translation import Translation
-    from regard.families.write.pipeline import Writer
+    from regard.families.write.pipeline import Sample, Writer
+    from regard.folder import ModelInfo
+    from regard.look.inspection import Inspection, TokenScore
     from regard.model.capture import record_attention, record_hidden
     from regard.text.samples import induction, phrasebook
     from regard.text.stories import Story
+    from regard.training.loop import Progress, Validated
+    from regard.training.plan import Plan
+    from regard.training.session import Finished
 
 _HOMES = {
     "Answer": "regard.families.answer.pipeline",
@@ -35,12 +40,20 @@ _HOMES = {
     "Encoder": "regard.families.encode.pipeline",
     "Filled": "regard.families.fill.pipeline",
     "Filler": "regard.families.fill.pipeline",
+    "Finished": "regard.training.session",
     "FolderError": "regard.errors",
+    "Inspection": "regard.look.inspection",
+    "ModelInfo": "regard.folder",
+    "Plan": "regard.training.plan",
+    "Progress": "regard.training.loop",
     "RegardError": "regard.errors",
     "RunError": "regard.errors",
+    "Sample": "regard.families.write.pipeline",
     "Story": "regard.text.stories",
+    "TokenScore": "regard.look.inspection",
     "Translation": "regard.families.translate.translation",
     "Translator": "regard.families.translate.pipeline",
+    "Validated": "regard.training.loop",
     "Writer": "regard.families.write.pipeline",
     "induction": "regard.text.samples",
     "phrasebook": "regard.text.samples",
@@ -58,12 +71,20 @@ __all__ = [
     "Encoder",
     "Filled",
     "Filler",
+    "Finished",
     "FolderError",
+    "Inspection",
+    "ModelInfo",
+    "Plan",
+    "Progress",
     "RegardError",
     "RunError",
+    "Sample",
     "Story",
+    "TokenScore",
     "Translation",
     "Translator",
+    "Validated",
     "Writer",
     "induction",
     "load",

@@ -14,7 +14,7 @@ from regard.config import resolve
 from regard.engines.cache import WEIGHTS as FAST_WEIGHTS
 from regard.engines.cache import CTranslate2Cache
 from regard.errors import ConfigError, FolderError
-from regard.folder import CONFIG, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
+from regard.folder import CONFIG, FORMAT, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
 from regard.formats import bert, bert_generation
 from regard.formats.tokenizers import CONFIG as TOKENIZING
 from regard.formats.weights import copy_weights, list_weights
@@ -42,7 +42,7 @@ def import_model(source: str, to: Path, part: str | None = None) -> dict[str, An
     config, weights = _as_part(folder, opened, part) if part else (folder.config, _as_they_are(folder))
     settings = resolve({"task": opened.about["task"], "model": opened.model.config.model_dump()})
     about = {name: value for name, value in opened.about.items() if name not in ("part", "architecture")} | {
-        "format": 1,
+        "format": FORMAT,
         "regard": __version__,
         "imported_from": source,
         "parameters": count_parameters(opened.model),

@@ -1,11 +1,15 @@
 """A trained model is a folder in Hugging Face layout, checked when it is read. How it is written is in `install.py`."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from regard.errors import FolderError
 from regard.files import MARK, hash_file, open_regular, parse_json, read_regular
@@ -15,22 +19,66 @@ from regard.install import ABOUT, CARD, MOST_JSON_BYTES, SEAL, WEIGHTS, Content,
 __all__ = [
     "ABOUT",
     "CONFIG",
+    "FORMAT",
     "RUN",
     "TOKENIZER",
     "TRIES",
     "WEIGHTS",
     "Content",
     "ModelFolder",
+    "ModelInfo",
     "refuse_existing",
     "write_model",
 ]
 Stamp = tuple[int, int, int]
 
 TOKENIZER, CONFIG = "tokenizer.json", "config.json"
+FORMAT = 1  # of a folder, as regard.json tells it
 RUN = "run"  # training state; may be deleted
 MOST_BYTES = 2**40  # of weights
 TRIES = 10  # to open a model that is being replaced
 OF_A_MODEL = {".json", ".safetensors", ".txt", ".spm"}  # endings of files that a folder of Hugging Face's is read from
+
+
+class ModelInfo(BaseModel):
+    """What regard.json tells of a model. Files beside the weights, and families of other packages, add to it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    format: int = 1  # of the folder
+    task: str = ""  # the name of its family
+    regard: str | None = None  # the version that made it
+    settings: dict[str, Any] = {}  # of its run
+    data: dict[str, Any] = {}  # what it was trained on
+    training: dict[str, float] = {}  # steps, tokens, seconds
+    scores: dict[str, float] = {}  # on held-out text
+    scores_signature: str | None = None  # how they are measured
+    step: int | None = None  # of the run, that its weights are from
+    parameters: int | None = None
+    base_models: list[dict[str, Any]] = []  # that it was fine-tuned from
+    transformers: dict[str, Any] | None = None  # how it compares there
+    imported_from: str | None = None
+    license: str | None = None
+    foreign: str | None = None  # its architecture, of a model that others trained
+    part: str | None = None  # what of it is used, of a plain BERT
+    architecture: str | None = None  # of that part
+    weights_sha256: str | None = None
+
+    @classmethod
+    def read(cls, about: dict[str, Any], path: Path) -> ModelInfo:
+        """The same, checked; path: for the message where it is not what regard writes."""
+        found = about.get("format", FORMAT)
+        if isinstance(found, int) and found > FORMAT:
+            maker = str(about.get("regard", "unknown"))[:20]
+            raise FolderError(f"{path} has format {found}, and this version of regard reads formats up to {FORMAT}: "
+                              f"the model was made by a newer one ({maker}); update regard")  # fmt: skip
+        try:
+            return cls.model_validate(about)
+        except ValidationError as problem:
+            first = problem.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise FolderError(f"{path} does not tell what regard writes there ({place}: {first['msg']}); it was "
+                              f"changed or damaged, copy or train it again") from None  # fmt: skip
 
 
 class ModelFolder:
@@ -67,10 +115,16 @@ class ModelFolder:
             config = self.json(CONFIG)
             return foreign.describe(self.folder, config), config
         about = self.json(ABOUT)
+        ModelInfo.read(about, self.path / ABOUT)
         self._hashes = seal_of(about) | {WEIGHTS: str(about.get("weights_sha256"))}
         for name in self._hashes.keys() - {CARD, WEIGHTS}:
             self._refuse_other(self.file(name), hash_file)
         return about, self.json(CONFIG)
+
+    @property
+    def info(self) -> ModelInfo:
+        """What regard.json tells, or would tell of a model that others made."""
+        return ModelInfo.read(self.about, self.path / ABOUT)
 
     def json(self, name: str) -> dict[str, Any]:
         """The object in a JSON file of the folder."""

@@ -61,7 +61,7 @@ def training(
     stopper: Stopper | None = None,
     **files: Any,
 ) -> Iterator[Plan | Event]:
-    """The same as `train`, event by event: Plan, then Progress and Scored, then Finished.
+    """The same as `train`, event by event: Plan, then Progress and Validated, then Finished.
 
     Closing the iterator stops training and saves a checkpoint.
     """

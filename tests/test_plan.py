@@ -13,7 +13,7 @@ import regard
 from regard.config import merge, resolve
 from regard.data.store import open_tensors, write_tensors
 from regard.training.checkpoint import CheckpointStore
-from regard.training.loop import Progress, Scored
+from regard.training.loop import Progress, Validated
 from regard.training.plan import AT_ONCE, Plan, last_step, lay_out, validations
 from regard.training.session import Finished
 
@@ -57,7 +57,7 @@ def test_measuring_leaves_nothing_behind(tmp_path, pairs):
 def test_time_left_falls_to_the_price_of_the_last_score(tmp_path, pairs):
     events = run(tmp_path / "m", pairs, 40)
     left = [event.left for event in events if isinstance(event, Progress)]
-    last_score = [event for event in events if isinstance(event, Scored)][-1].seconds
+    last_score = [event for event in events if isinstance(event, Validated)][-1].seconds
     assert all(value is not None and value >= 0 for value in left)
     assert left[-1] <= 2 * last_score + 1e-9 and left[5] > left[-1]
     assert isinstance(events[-1], Finished)
@@ -75,7 +75,7 @@ def test_who_trains_until_it_gets_no_better_is_told_no_end():
 @pytest.mark.parametrize("train", [{"valid_every": 7}, {"valid_every": None}])
 def test_validations_to_come_are_counted_as_they_come(tmp_path, pairs, train):
     plan, *events = run(tmp_path / "m", pairs, 200, train=SHORT["train"] | train)
-    validated = [event.step for event in events if isinstance(event, Scored)]
+    validated = [event.step for event in events if isinstance(event, Validated)]
     assert len(validated) > 1
     assert [validations(plan.config, step, 200) for step in (0, *validated)] == list(range(len(validated), -1, -1))
 

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 import regard
 from regard.files import hash_file
 from regard.training.checkpoint import CheckpointStore, TrainState
-from regard.training.loop import Progress, Scored
+from regard.training.loop import Progress, Validated
 from regard.training.stop import Stopper
 
 STEPS = 50
@@ -203,7 +203,7 @@ def test_validation_does_not_change_what_is_learned(tmp_path, pairs):
         events = list(
             regard.training("translate", to=tmp_path / name, settings=chosen | {"stop": {"steps": 12}}, **pairs)
         )
-        assert sum(isinstance(event, Scored) for event in events) == (4 - 1 if name == "often" else 0)
+        assert sum(isinstance(event, Validated) for event in events) == (4 - 1 if name == "often" else 0)
         hashes.append(hash_file(max((tmp_path / name / "run" / "state").glob("weights-*"))))
     assert hashes[0] == hashes[1]
 

@@ -14,7 +14,7 @@ from regard.train import training
 from regard.training.card import count_in_words, describe_comparison, describe_shape
 from regard.training.lineage import name_bases
 from regard.training.loop import Progress as Step
-from regard.training.loop import Scored
+from regard.training.loop import Validated
 from regard.training.plan import Plan
 from regard.training.session import Finished
 from regard.training.stop import Stopper
@@ -65,14 +65,14 @@ class Report:
         """Ends the live display."""
         self._bar.stop()
 
-    def show(self, event: Plan | Step | Scored | Finished) -> None:
+    def show(self, event: Plan | Step | Validated | Finished) -> None:
         """Shows one event."""
         match event:
             case Plan():
                 self._show_plan(event)
             case Step():
                 self._show_step(event)
-            case Scored():
+            case Validated():
                 self._show_score(event)
             case Finished():
                 self.finished = event
@@ -132,7 +132,7 @@ class Report:
         done, total = self._progress()
         self._bar.update(self._task, line=line, completed=done, total=total, left=event.left)
 
-    def _show_score(self, event: Scored) -> None:
+    def _show_score(self, event: Validated) -> None:
         self._seconds += event.seconds
         scores = ", ".join(f"{name} {value:.4g}" for name, value in event.scores.items())
         name, value = next(iter(event.scores.items()))

@@ -17,7 +17,7 @@ from regard.model.r_drop import r_drop_loss
 from regard.text.corpus import Pair
 from regard.text.score import score_translations
 from regard.text.tokenizer import Tokenizer
-from regard.training.recipe import Check
+from regard.training.recipe import Check, Validation
 
 MOST_TRANSLATED = 500  # pairs; the loss is over all of them
 SAMPLES = 3
@@ -40,13 +40,13 @@ class HeldOutPairs:
             f"sacrebleu {score_translations(self._references, self._references).signature}"
         )
 
-    def score(self, model: Any, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+    def score(self, model: Any, check: Check) -> Validation:
         """BLEU, which training goes by, the other scores, and samples: (source, translation, reference)."""
         texts = self._translate(model, check)
         scores = score_translations(texts, self._references)
         named = {"bleu": scores.bleu, "chrf": scores.chrf, "exact": scores.exact, "loss": self._loss(model, check)}
         shown = zip(self._samples, texts, strict=False)
-        return named, [(pair.source, text, pair.target) for pair, text in shown]
+        return Validation(named, [(pair.source, text, pair.target) for pair, text in shown])
 
     def _translate(self, model: Any, check: Check) -> list[str]:
         limits = [int(1.5 * len(ids)) + 10 for ids in self._sources]  # young models find no end: wait less long for it

@@ -66,7 +66,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Scored:
+class Validated:
     """The model was tried on held-out text."""
 
     step: int
@@ -118,7 +118,7 @@ class Trainer(Generic[B]):
         self.optimizer = make_optimizer(model, config)
         self._batches: Iterator[B] | None = None
 
-    def train(self, due: Callable[[int], bool], score: Callable[[], Scored]) -> Iterator[Progress | Scored]:
+    def train(self, due: Callable[[int], bool], score: Callable[[], Validated]) -> Iterator[Progress | Validated]:
         """Yields a step at a time; validates whenever it is due, before the next step."""
         while True:
             if due(self.step):

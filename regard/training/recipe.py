@@ -52,10 +52,19 @@ class TrainBatches:
 
 
 @dataclass(frozen=True)
+class Validation:
+    """What came of validating a model, which is left as it is."""
+
+    scores: dict[str, float]  # the first is the one that early stopping goes by
+    samples: list[tuple[str, ...]] = field(default_factory=list)
+    chosen: dict[str, Tensor] = field(default_factory=dict)  # entries of the model's state that follow from the scores
+
+
+@dataclass(frozen=True)
 class Validator:
     """Held-out examples, and how to score with them."""
 
-    score: Callable[[nn.Module, Check], tuple[dict[str, float], list[tuple[str, ...]]]]  # scores, samples
+    score: Callable[[nn.Module, Check], Validation]
     signature: str  # how the scores are measured
     facts: dict[str, Any]
     left_out: list[LeftOut] = field(default_factory=list)

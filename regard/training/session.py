@@ -16,7 +16,7 @@ from torch import Tensor
 from regard import __version__
 from regard.data.store import open_tensors
 from regard.errors import RunError
-from regard.folder import Content, write_model
+from regard.folder import FORMAT, Content, write_model
 from regard.model.size import count_parameters
 from regard.text.tokenizer import Tokenizer
 from regard.training.card import model_card
@@ -25,7 +25,7 @@ from regard.training.claims import Claim, compare_claim, is_claimed, recall_clai
 from regard.training.diagnose import Diverged
 from regard.training.distributed import is_parted
 from regard.training.log import MetricsLog
-from regard.training.loop import MOST_SKIPPED, Progress, Scored, average, is_milestone
+from regard.training.loop import MOST_SKIPPED, Progress, Validated, average, is_milestone
 from regard.training.plan import Plan, is_due, last_step, validations
 from regard.training.prepare import DatasetInfo
 from regard.training.recipe import Artifacts, Check, Recipe, Validator
@@ -49,7 +49,7 @@ class Finished:
     note: str | None = None  # what a person should know
 
 
-Event = Progress | Scored | Finished
+Event = Progress | Validated | Finished
 
 
 class Session:
@@ -145,13 +145,14 @@ class Session:
             ends.append(self.config.stop.minutes * 60 - self.state.seconds)
         return max(0.0, min(ends)) if ends else None
 
-    def _score(self) -> Scored:
+    def _score(self) -> Validated:
         """Scores the average of the last checkpoints, not the weights of the moment: it is what will be kept."""
         began = time.perf_counter()
         restore_weights(self.validation_model, self._candidate())
-        scores, samples = self.validator.score(self.validation_model, self.check)
+        found = self.validator.score(self.validation_model, self.check)
+        self.validation_model.load_state_dict(found.chosen, strict=False)
         self.last_score_seconds = time.perf_counter() - began
-        return Scored(self.trainer.step, scores, samples, self.last_score_seconds)
+        return Validated(self.trainer.step, found.scores, found.samples, self.last_score_seconds)
 
     def _candidate(self) -> dict[str, Tensor]:
         """The average of the last checkpoints, the present one included."""
@@ -182,7 +183,7 @@ class Session:
         if time.monotonic() - self.saved_at > SAVE_SECONDS and not event.is_skipped:
             self._save()
 
-    def _note_score(self, event: Scored) -> None:
+    def _note_score(self, event: Validated) -> None:
         self.owned.check()
         state = self.state
         is_better = self._is_better(event.scores, state.best_scores)
@@ -295,7 +296,7 @@ class Session:
         artifacts = artifacts or Artifacts()
         contents = self.recipe.pack(self.config.model, weights, self.tokenizer)
         about = {
-            "format": 1,
+            "format": FORMAT,
             "regard": __version__,
             "task": self.recipe.name,
             "settings": self.config.model_dump(mode="json"),

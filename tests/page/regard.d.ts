@@ -113,7 +113,7 @@ interface LookBox {
   show(fields: Record<string, unknown>): Promise<unknown>;
 }
 
-interface Scored {
+interface Validated {
   text: string;
   score: number | null;
 }
@@ -168,7 +168,7 @@ interface Regard {
   flatMap(data: Inspected, about: Kind, key: string): number[];
   lookBox(): LookBox;
   events(response: Response, take: (event: any) => void): Promise<void>;
-  beamTree(found: Scored[]): HTMLElement;
+  beamTree(found: Validated[]): HTMLElement;
   snapshots(): { box: HTMLElement; add(more: any[]): void; newest(): number };
   curve(name: string, points: [number, number][]): HTMLElement;
 }

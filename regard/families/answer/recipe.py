@@ -36,7 +36,17 @@ from regard.text.running import TextFiles
 from regard.text.stories import Story, hold_out_stories, most_sentences, read_stories, said_answer
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_words
-from regard.training.recipe import Check, Corpus, Encoded, Recipe, TrainBatches, Validator, encode_json, weights_file
+from regard.training.recipe import (
+    Check,
+    Corpus,
+    Encoded,
+    Recipe,
+    TrainBatches,
+    Validation,
+    Validator,
+    encode_json,
+    weights_file,
+)
 
 KINDS: dict[str, Settings] = {
     "memory": {
@@ -156,17 +166,16 @@ class _Answers:
     train: list[StoryBatch]
     valid: list[StoryBatch]
 
-    def score(self, model: Any, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+    def score(self, model: Any, check: Check) -> Validation:
         """The fit, which training goes by (accuracy on all given questions), and accuracy on those held out."""
         right, losses = answer_all(model, self.train, check)  # (R,), (R,)
         held_right, held_losses = answer_all(model, self.valid, check)  # (R,), (R,)
         learned, held = (sum(len(batch.answers) for batch in part) for part in (self.train, self.valid))
         fit = (right.double() * learned + held_right.double() * held) / (learned + held)  # (R,)
         best = max(range(len(fit)), key=lambda r: (round(float(fit[r]), 6), -float(losses[r])))
-        if len(fit) > 1:
-            model.chosen.fill_(best)
+        chosen = {"chosen": torch.tensor([best])} if len(fit) > 1 else {}
         named = {"fit": fit, "accuracy": held_right, "loss": held_losses, "training_accuracy": right}
-        return {name: float(values[best]) for name, values in named.items()}, []
+        return Validation({name: float(values[best]) for name, values in named.items()}, chosen=chosen)
 
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:

@@ -33,7 +33,17 @@ from regard.model.transformer import MaskedLM
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_masked, learn_wordpieces
-from regard.training.recipe import Check, Corpus, Encoded, Recipe, TrainBatches, Validator, encode_json, weights_file
+from regard.training.recipe import (
+    Check,
+    Corpus,
+    Encoded,
+    Recipe,
+    TrainBatches,
+    Validation,
+    Validator,
+    encode_json,
+    weights_file,
+)
 
 KINDS: dict[str, Settings] = {"bert": {"model": {"norm": "post", "activation": "gelu", "positions": "learned"}}}
 
@@ -121,9 +131,9 @@ def validator(
     hiding = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
     held_out = list(masked_batches(valid, tokenizer, hiding))
 
-    def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+    def score(model: nn.Module, check: Check) -> Validation:
         accuracy, loss, _ = score_masked(model, held_out, check)  # type: ignore[arg-type]
-        return {"accuracy": accuracy, "loss": loss}, []
+        return Validation({"accuracy": accuracy, "loss": loss})
 
     way = "whole words, " if config.train.whole_words else ""
     signature = f"{len(lines)} held-out lines, {config.train.mask_rate:.0%} hidden, {way}80/10/10, seed 0"

@@ -36,7 +36,17 @@ from regard.model.transformer import CausalLM
 from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
-from regard.training.recipe import Check, Corpus, Encoded, Recipe, TrainBatches, Validator, encode_json, weights_file
+from regard.training.recipe import (
+    Check,
+    Corpus,
+    Encoded,
+    Recipe,
+    TrainBatches,
+    Validation,
+    Validator,
+    encode_json,
+    weights_file,
+)
 
 MOST_SCORED = 100_000  # tokens of held-out text that are scored while training; `regard evaluate` scores all
 SAMPLE = 80  # tokens a sample goes on for
@@ -137,11 +147,11 @@ def validator(
     scored = valid[: MOST_SCORED + 1]
     scored_bytes = max(1, len(tokenizer.decode(scored[1:].tolist()).encode()))
 
-    def score(model: nn.Module, check: Check) -> tuple[dict[str, float], list[tuple[str, ...]]]:
+    def score(model: nn.Module, check: Check) -> Validation:
         nats = stream_loss(model, scored, length, check)  # type: ignore[arg-type]
         loss = nats / (len(scored) - 1)
         scores = {"bits_per_byte": nats / math.log(2) / scored_bytes, "loss": loss, "perplexity": math.exp(loss)}
-        return scores, [("", _sample(model, tokenizer))]
+        return Validation(scores, [("", _sample(model, tokenizer))])
 
     signature = f"{len(scored) - 1} held-out tokens, windows of {length} that do not overlap"
     return Validator(score, signature, {"held_out_tokens": len(valid) - 1}, lower_is_better=True)
