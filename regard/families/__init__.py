@@ -26,7 +26,7 @@ class Family:
     name: str
     pipeline: str  # a class that is opened from a folder: text in, text out
     recipe: str | None = None  # how it is trained; None where it is a part of another family's model
-    shape: tuple[str, ...] = TRANSFORMER  # settings of the network that tell what it is
+    shape: tuple[str, ...] = TRANSFORMER  # settings of the network that are shown
 
 
 _OURS = [
@@ -68,6 +68,6 @@ def find_recipe(name: str) -> Any:
 
 
 def import_part(where: str) -> Any:
-    """What stands there, as module:object."""
+    """The object at module:object."""
     module, _, name = where.partition(":")
     return getattr(import_module(module), name)

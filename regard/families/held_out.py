@@ -73,7 +73,7 @@ def real_loss(
 ) -> tuple[Tensor, int]:
     """Loss of the labels (B, T) that are not padding. hidden (B, T, D)
 
-    With agreement, hidden (2B, T, D) is of two passes one after the other, and what they say should agree.
+    For R-Drop, hidden (2B, T, D) is of two passes with different dropout, one after the other.
     """
     is_real, pad_id = labels != model.pad_id, model.pad_id  # (B, T)
     truth, choices, bias = labels[is_real], model.table, model.output_bias  # (N,), (V, D), (V,)

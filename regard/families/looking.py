@@ -1,4 +1,4 @@
-"""Looking inside a trained model: what it said is forced, watched, and put together to be shown."""
+"""Inspections of trained models: a forced pass is traced, and put together to be shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from regard.text.given import a_text, name_unknown
 
 
 def look_at_pair(translator: Translator, text: str, target: str | None, search: Search, why: bool) -> Inspection:
-    """What a translator looks at while it translates a text, or while it is made to say `target`."""
+    """The attention of a translator while it translates a text, or over a forced `target`."""
     tokenizer = translator.tokenizer
     _, parts, sources = translator.split([text])
     if len(parts) != 1:
@@ -37,7 +37,7 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
         said = tokenizer.encode_targets([a_text(target, "a translation").strip()])[0]
         translator.refuse_long("target", said)
     if not said:
-        raise ConfigError("nothing was said, so there is nothing to see")
+        raise ConfigError("the translation is empty, so there is nothing to show; give a target")
     model = translator.model
     kinds, told, lens = trace_pair(model, tokenizer, (sources[0], said))
     aligning = translator.alignment_heads
@@ -50,14 +50,14 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
 
 
 def look_at_text(trained: Pipeline, task: str, text: str, ids: list[int], why: bool, notes: list[str]) -> Inspection:
-    """What each token of a text looks at, and how likely it was."""
+    """The attention and the probability of each token of a text."""
     kinds, said, lens = trace_text(trained.model, trained.tokenizer, ids, None)
     reasons = explain_text(trained.model, trained.tokenizer, ids, kinds["text"].column_words) if why and said else None
     return Inspection(task, text, "", kinds, said, lens=lens, why=reasons, notes=notes)
 
 
 def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], why: bool) -> Inspection:
-    """What each token of a text looks at, and what would fill its gaps."""
+    """The attention of each token of a text, and what fills its gaps."""
     model, tokenizer, unknown = trained.model, trained.tokenizer, trained.unknown(text)
     notes = [name_unknown(unknown)] if unknown else []
     kinds, _, _ = trace_text(model, tokenizer, ids, [])
@@ -66,7 +66,7 @@ def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], wh
     with torch.inference_mode():
         with record_hidden(model) as states:
             logits = model.logits(model(as_batch(model, ids))[0, gaps])  # (gaps, V)
-        logits[:, list(tokenizer.special_ids)] = -torch.inf  # nobody fills a gap with one of these
+        logits[:, list(tokenizer.special_ids)] = -torch.inf  # a gap is never filled with one of these
         best = logits.argmax(-1).tolist()
         said = score_tokens(logits, best, gaps, tokenizer)
         lens = see_through(model, model.stack, states["stack"], gaps, tokenizer)
@@ -75,7 +75,7 @@ def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], wh
 
 
 def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> Inspection:
-    """What each hop looks at when a question is asked about a story, and what each sentence is worth."""
+    """The attention of each hop over a story, and the importance of each sentence."""
     answer = answerer.answer(story, question)
     rows = [f"hop {number}" for number in range(1, len(answer.hops) + 1)]
     weights = torch.tensor(answer.hops)[None, None]  # (1, 1, hops, M)
@@ -95,6 +95,6 @@ def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> 
 
 
 def look_at_reader(trained: Pipeline, text: str, ids: list[int], notes: list[str]) -> Inspection:
-    """What each token of a text looks at, in a model that says nothing."""
+    """The attention of each token of a text, in an encoder."""
     kinds, _, _ = trace_text(trained.model, trained.tokenizer, ids, [])
     return Inspection("encode", text, "", kinds, notes=notes)

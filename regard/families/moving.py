@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class _Here:
     """What belongs to this process."""
 
-    reading = threading.RLock()  # whoever needs a network first reads it, and all others wait for that
+    reading = threading.RLock()  # the first thread that needs a network reads it, the others wait
 
     @classmethod
     def forked(cls) -> None:
@@ -80,12 +80,12 @@ class Movable:
         return [hash_file(path) for path in self._folder.weights()]
 
     def refuse_recording(self) -> None:
-        """For an engine that tells nothing of what it computes."""
+        """For an engine whose attention cannot be recorded."""
         if "model" in self.__dict__:
             from regard.model.capture import is_recorded
 
             if is_recorded(self.model):
-                raise ConfigError(f"this model is run by ctranslate2, which tells nothing of its attention and hidden "
+                raise ConfigError(f"this model is run by ctranslate2, which does not expose its attention and hidden "
                                   f"states; open it with regard.load({str(self._folder.folder)!r}, engine=\"torch\") "
                                   f"to record them")  # fmt: skip
 

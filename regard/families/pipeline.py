@@ -38,8 +38,8 @@ class Pipeline(Movable):
     """A network, its tokenizer and its folder; each family adds what it can do."""
 
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
-        """read: reads the network, which happens when somebody first needs it."""
-        folder.weights()  # whichever engine runs, damage is told at once
+        """read: reads the network, which happens when it is first needed."""
+        folder.weights()  # whichever engine runs, damage is reported at once
         self.about = folder.about
         is_theirs = "foreign" in folder.about
         self.tokenizer: Any = read_tokenizer(folder.path, folder.config if is_theirs else None, rows_of(folder))
@@ -69,7 +69,7 @@ class Pipeline(Movable):
         return str(self.about.get("architecture") or (self._folder.config.get("architectures") or ["unknown"])[0])
 
     def read_now(self) -> Self:
-        """Reads the network, so that what is wrong with it is told at once."""
+        """Reads the network, so that problems are reported at once."""
         self.__dict__["model"] = self._read(self.tokenizer)
         return self
 
@@ -87,7 +87,7 @@ class Pipeline(Movable):
     ) -> CTranslate2Cache | None:
         """The fast engine's copy, made if it is not there or not what we would write; None where torch is to run.
 
-        `describe` tells what belongs into it, or raises ConfigError if there is no such model there.
+        `describe` returns its contents, or raises ConfigError if CTranslate2 has no such model.
         """
         if self._running.engine == "torch":
             return None
@@ -157,12 +157,12 @@ def generation_of(folder: ModelFolder, tokenizer: Any) -> Generation:
         tokenizer.with_roles(pad=pad)
     if tokenizer.pad_id in (closing := tokenizer.encode("")):
         raise FolderError(f"{folder.folder} fills up rows with the id {tokenizer.pad_id}, which also closes a text "
-                          f"({closing}); texts of unequal length could not be told apart")  # fmt: skip
+                          f"({closing}); texts of unequal length could not be distinguished")  # fmt: skip
     return found
 
 
 def load_partial_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: Pipeline) -> nn.Module:
-    """A network with what a plain BERT has for it; the rest is fresh, the same every time, and told."""
+    """A network with what a plain BERT has for it; the rest is initialized, the same every time, and listed."""
     import torch
 
     from regard.formats.bert_generation import load_partial

@@ -1,4 +1,4 @@
-"""Using a trained answerer: a story and a question in, the answer and what each hop looked at out."""
+"""A trained answerer: a story and a question in, the answer and the attention of each hop out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, how sure the model was of it, and what it looked at."""
+    """An answer, its probability, and the attention of each hop."""
 
     text: str
     probability: float
@@ -66,7 +66,7 @@ class Answerer(Pipeline):
         return self.answer(story, question).text
 
     def answer(self, story: str | Sequence[str], question: str) -> Answer:
-        """The answer with its probability, and which sentences each hop looked at."""
+        """The answer with its probability, and the attention of each hop to the sentences."""
         return self.answer_all([_tell(story, question)])[0]
 
     def answer_all(self, stories: Sequence[Story]) -> list[Answer]:
@@ -99,7 +99,7 @@ class Answerer(Pipeline):
         return report
 
     def look(self, text: str, story: str | Sequence[str] = (), *, why: bool = False) -> Inspection:
-        """What each hop looks at when the question `text` is asked about a story.
+        """The attention of each hop when the question `text` is asked about a story.
 
         why: also how much less likely the answer is without each sentence.
         """
@@ -149,7 +149,7 @@ def _tell(story: str | Sequence[str], question: str) -> Story:
 
 
 def _finds_support(answer: Answer, story: Story) -> bool:
-    """Whether every sentence the answer follows from is what some hop looked at most."""
+    """Whether every supporting sentence has the most attention of some hop."""
     cut = len(story.sentences) - len(answer.sentences)
     looked = {max(range(len(weights)), key=weights.__getitem__) + cut for weights in answer.hops if weights}
     return set(story.support) <= looked

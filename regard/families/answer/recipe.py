@@ -87,7 +87,7 @@ def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> 
 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
-    """As many updates as make the epochs full; the rate comes down to nothing over them."""
+    """As many updates as make the epochs full; the learning rate decays to 0 over them."""
     size, epochs, least = LENGTHS[kind]
     rows = KINDS[kind]["train"].get("questions_per_batch", TrainConfig().questions_per_batch)
     horizon = max(least, epochs * math.ceil(len(corpus.train) / rows))
@@ -119,7 +119,7 @@ def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check:
 
 
 def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
-    """Questions in batches by chance; empty sentences are put in at other places each time a story comes."""
+    """Questions in random batches, with new time noise in each epoch."""
     stories, pad_id = EncodedStories.of(tensors), tokenizer.pad_id
     rows = config.train.share(config.train.questions_per_batch)
     loader = Loader([torch.ones(len(stories), dtype=torch.int64)], rows, config.seed)
@@ -160,7 +160,7 @@ def _encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check
 class _Answers:
     """Chooses among networks that are trained side by side, and among moments, by the error on all given questions.
 
-    Those it learns from are many and those held out are few; together they tell luck from skill best.
+    Those it learns from are many and those held out are few; together they separate luck from skill best.
     """
 
     train: list[StoryBatch]
@@ -210,7 +210,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 
 def snapshot(model: Any, valid: list[Story], tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """Which sentences it looks at in a few held-out stories."""
+    """Its attention to the sentences of a few held-out stories."""
     most = most_sentences(model.config.max_positions)
     stories = [Story(story.sentences[-most:], story.question, story.answer) for story in valid[:PROBES]]
     (batch,) = story_batches(encode_stories(stories, tokenizer), tokenizer.pad_id)

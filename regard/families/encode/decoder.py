@@ -1,4 +1,4 @@
-"""Using a decoder by itself: what was said so far and a memory in, how likely each token is to come next out."""
+"""A decoder by itself: a text so far and a memory in, the probability of each next token out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Decoder(Pipeline):
-    """A model that says the next token of a text while it looks at a memory, such as an encoder's hidden states."""
+    """A model that predicts the next token of a text with cross-attention to a memory, such as hidden states."""
 
     @classmethod
     def open(cls, folder: ModelFolder, running: EngineOptions) -> Decoder:

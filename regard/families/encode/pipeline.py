@@ -86,7 +86,7 @@ class Encoder(Pipeline):
         return vectors
 
     def look(self, text: str) -> Inspection:
-        """What each token of a text looks at."""
+        """The attention of each token of a text."""
         from regard.families.looking import look_at_reader
 
         ids = self.tokenizer.encode(a_text(text))
@@ -114,7 +114,7 @@ class Encoder(Pipeline):
 
 
 def _sentence_settings(folder: Path, model: Any) -> dict[str, Any]:
-    """What the files of a sentence encoder tell: pooling, whether vectors are normed, most tokens."""
+    """The settings of a sentence encoder: pooling, whether vectors are normalized, most tokens."""
     modules = _read(folder / "modules.json") or []
     if not isinstance(modules, list) or not all(
         isinstance(module, dict)

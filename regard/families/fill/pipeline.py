@@ -81,7 +81,7 @@ class Filler(Pipeline):
         with torch.inference_mode():
             hidden = self.model(torch.tensor([ids], device=self.device))[0, gaps]  # (gaps, D)
             chances = self.model.logits(hidden).softmax(dim=-1)  # (gaps, V)
-            chances[:, list(self.tokenizer.special_ids)] = 0  # nobody fills a gap with one of these
+            chances[:, list(self.tokenizer.special_ids)] = 0  # a gap is never filled with one of these
             best = chances.topk(min(top, chances.shape[1]), dim=-1)
         candidates = [
             [Candidate(self.tokenizer.tokens([token])[0].strip(), chance) for chance, token in zip(*row, strict=True)]
@@ -90,7 +90,7 @@ class Filler(Pipeline):
         return Filled(self.put_in(text, best.indices[:, 0].tolist()), candidates, self.unknown(text))
 
     def put_in(self, text: str, ids: list[int]) -> str:
-        """The text as it was given, with these pieces in its gaps; one that goes on with a word is joined to it."""
+        """The text with these tokens in its gaps; one that continues a word is joined to it."""
         first, *rest = text.split(self.tokenizer.pieces[self.tokenizer.mask_id])
         if len(rest) != len(ids):
             raise ConfigError(f"{text!r:.60} has {len(rest)} gaps, and its tokenizer reads {len(ids)}; "
@@ -125,7 +125,7 @@ class Filler(Pipeline):
         return [*ids, end]
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
-        """Share of hidden tokens guessed right over all lines of the files; the same tokens are hidden every time."""
+        """Accuracy on masked tokens over all lines of the files; the same tokens are masked every time."""
         from regard.data.masking import encode_texts, make_masking, masked_batches, read_texts
         from regard.engines.score import score_masked
 
@@ -147,7 +147,7 @@ class Filler(Pipeline):
         }
 
     def look(self, text: str, *, why: bool = False) -> Inspection:
-        """What each token of a text looks at, and what would fill its gaps.
+        """The attention of each token of a text, and what fills its gaps.
 
         why: also what each word and each head is worth for the gaps, which takes a forward for each.
         """

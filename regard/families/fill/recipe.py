@@ -1,4 +1,4 @@
-"""fill: lines of text -> MaskedLM -> accuracy on hidden tokens.
+"""fill: lines of text -> MaskedLM -> accuracy on masked tokens.
 
 Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
 Using a trained filler is in `families/fill/pipeline.py`, hiding tokens in `data/masking.py`.
@@ -126,7 +126,7 @@ def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig)
 def validator(
     lines: list[str], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> Validator:
-    """Accuracy on hidden tokens, the same ones every time, and their loss."""
+    """Accuracy on masked tokens, the same ones every time, and their loss."""
     valid = encode_texts(lines, tokenizer, min(config.text.max_length, config.model.max_positions), check)
     hiding = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
     held_out = list(masked_batches(valid, tokenizer, hiding))
@@ -146,7 +146,7 @@ def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
 
 
 def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
-    """What training makes smaller: cross-entropy of the hidden tokens. Only they pass the last block and the output."""
+    """Cross-entropy of the masked tokens. Only they pass the last block and the output layer."""
 
     def hidden_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
         places, is_real = batch.label_places()  # (B, N), (B, N)
@@ -175,7 +175,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 
 def snapshot(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """What it looks at in a few held-out lines."""
+    """Its attention on a few held-out lines."""
     longest = model.config.max_positions
     return snapshot_texts(model, tokenizer, [tokenizer.encode(line)[:longest] for line in valid[:PROBES]])
 

@@ -1,4 +1,4 @@
-"""Which words of a source and its translation belong together, by what a translator looked at and a lexicon."""
+"""Word alignment of a source and its translation, by a translator's attention and a lexicon."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Aligner:
-    """Tells the alignment of what a model's engine found, or was made to say."""
+    """Aligns what a model's engine generated, or a forced target."""
 
     def __init__(self, folder: ModelFolder, tokenizer: Any) -> None:
         self._folder, self._tokenizer = folder, tokenizer
         self._is_after = bool((folder.about.get("alignment") or {}).get("is_after", True))
 
     def align(self, source: Sequence[int], found: Hypothesis) -> Links:
-        """Links of words. source: ids with the end; found: with its looks, of every step."""
+        """Links of words. source: ids with the end; found: with the attention of every step."""
         mine, theirs = list(source[:-1]), found.ids
         attention = found.attention[1:] if self._is_after else found.attention
         chances = self._chances.of(mine, theirs).tolist() if self._chances else None
@@ -54,7 +54,7 @@ class Aligner:
 
 
 def align_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
-    """The alignment of given translations: the model is made to say them, and watched."""
+    """The alignment of given translations, by a forced pass over each."""
     tokenizer = translator.tokenizer
     read, said = tokenizer.encode_all(list(sources)), tokenizer.encode_targets(list(targets))
     for mine, theirs in zip(read, said, strict=True):

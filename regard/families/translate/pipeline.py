@@ -83,7 +83,7 @@ class Translator(Pipeline):
             self._fast.has_shortlist = copy.has_shortlist
         else:
             self.read_now()
-            alignment_of(self.about, self.model.config)  # what is wrong with it is told at once
+            alignment_of(self.about, self.model.config)  # problems are reported at once
 
     @property
     def engine(self) -> str:
@@ -92,12 +92,12 @@ class Translator(Pipeline):
 
     @property
     def source_language(self) -> str | None:
-        """The code of the language it reads, if the training told."""
+        """The code of the language it reads, if it was set in training."""
         return self._setting("source_language")
 
     @property
     def target_language(self) -> str | None:
-        """The code of the language it writes, if the training told."""
+        """The code of the language it writes, if it was set in training."""
         return self._setting("target_language")
 
     @overload
@@ -143,9 +143,8 @@ class Translator(Pipeline):
 
         While one window is waited for, the next is already being translated; an empty window asks for all that was
         begun. prefix: what every translation begins with; with several beams, torch runs it. terms: words of a source,
-        and how they must be translated; texts that have one are run by torch. scores: not to want them makes a greedy
-        search a little faster. alignments: tell which words belong together. fast: choose among the likely words of a
-        source only.
+        and how they must be translated; texts that have one are run by torch. scores: False makes greedy search a
+        little faster. alignments: also align words. fast: use a shortlist of the source's likely translations.
         """
         refuse_below_one(beam=beam, n_best=n_best, max_length=max_length)
         if fast and (self._fast is None or not self._fast.has_shortlist):
@@ -200,7 +199,7 @@ class Translator(Pipeline):
         return align_pairs(self, several_texts(sources), several_texts(targets, "translations"))
 
     def look(self, text: str, target: str | None = None, *, why: bool = False, beam: int = BEAM) -> Inspection:
-        """What the model looks at while it translates a text, or while it is made to say `target`.
+        """The attention of the model while it translates a text, or over a forced `target`.
 
         why: also what each source word and each head is worth, which takes a forward for each.
         """
@@ -211,7 +210,7 @@ class Translator(Pipeline):
 
     def share(self, workers: int | None = None, patience: int = 0) -> int:
         """From now on several threads may translate at the same time, each with a worker of its own: so many, or as
-        many as were found best. Patient ones leave the cores to whoever else wants them. How many there are.
+        many as were measured to be best. A higher patience lowers their priority. Returns how many there are.
         """
         return 1 if self._fast is None else self._fast.share(workers, patience)
 
@@ -281,12 +280,12 @@ class Translator(Pipeline):
 
     @cached_property
     def aligner(self) -> Aligner:
-        """What tells alignments from looks."""
+        """Aligns words by attention."""
         return Aligner(self._folder, self.tokenizer)
 
     @property
     def alignment_heads(self) -> dict[str, Any]:
-        """The layer and the heads that tell where a token was read from; the middle of the decoder if nobody chose."""
+        """The layer and the heads whose attention aligns tokens; by default all heads of the middle layer."""
         return alignment_of(self.about, self.model.config)
 
     @property

@@ -62,7 +62,7 @@ from regard.training.recipe import (
     weights_file,
 )
 
-# The norm stands before each sub-layer: on two texts ahead of the paper's place, most with few pairs or few minutes
+# Pre-norm: on two corpora better than the paper's post-norm, most with few pairs or few minutes
 # (docs/notebook.md).
 # The others are made of two models (--encoder, --decoder), which bring their shape along.
 KINDS: dict[str, Settings] = {"transformer": {"model": {"norm": "pre"}}, "bert": {}, "bert-generation": {}}
@@ -298,7 +298,7 @@ def artifacts(model: Any, tensors: dict[str, Tensor], valid: list[Pair], tokeniz
 
 
 def snapshot(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """What it looks at in a few held-out pairs."""
+    """Its attention on a few held-out pairs."""
     return snapshot_pairs(model, tokenizer, valid)
 
 

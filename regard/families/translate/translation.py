@@ -21,10 +21,10 @@ class Translation:
     """A translation and how sure the model was of it."""
 
     text: str
-    score: float  # sum of log-probabilities, the end included; not a number if nobody wanted it
+    score: float  # sum of log-probabilities, the end included; NaN if not requested
     tokens: list[str]
     source_tokens: list[str]
-    alignment: Links = field(default_factory=list)  # (word of the source, word of the text), if somebody asked
+    alignment: Links = field(default_factory=list)  # (word of the source, word of the text), on request
     notes: list[str] = field(default_factory=list)  # what had to be done to it: split, stopped
     alternatives: list[Translation] = field(default_factory=list)  # the next best, best first
 
@@ -60,7 +60,7 @@ def put_in_words(
         ids, notes = found.ids, list(found.notes)
         if not found.is_finished:
             ids = cut_repetition(found.ids)
-            notes.append("a runaway repetition was stopped" if len(ids) < len(found.ids)
+            notes.append("a repetition at the end was cut" if len(ids) < len(found.ids)
                          else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
         links = aligner.align(source, replace(found, ids=ids)) if found.attention else []
         return Translation(tokenizer.decode(ids), found.score, tokenizer.tokens(ids), read, links, notes, alternatives)
@@ -93,7 +93,7 @@ def join(parts: list[Translation], language: str | None) -> Translation:
 
 
 def _first_words(texts: list[str]) -> list[int]:
-    """The word of the whole text that each of its parts begins in: a word may go on over the end of a part."""
+    """The word of the whole text that each of its parts begins in: a word may continue over the end of a part."""
     found, words, last = [], 0, " "
     for text in texts:
         goes_on = bool(text) and not last.isspace() and not text[0].isspace()

@@ -1,4 +1,4 @@
-"""Using a trained writer: it goes on with a text, token by token, and tells how well it expects a text."""
+"""A trained writer: text generation, and the perplexity of a text."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ CONTEXT = 8  # tokens before a piece that are decoded with it
 
 @dataclass(frozen=True)
 class Sample:
-    """One way to go on with a text."""
+    """One generated continuation."""
 
     text: str
     tokens: list[str]
     reason: str  # why it ended: stop or length
-    said: list[TokenScore]  # how likely each token was, if somebody asked
+    said: list[TokenScore]  # the probability of each token, on request
     unknown: list[str] = field(default_factory=list)  # parts of the prompt that the model has never seen
 
 
 class Writer(Pipeline):
-    """A trained model that goes on with a text."""
+    """A trained model that continues a text."""
 
     @classmethod
     def open(cls, folder: ModelFolder, running: EngineOptions) -> Writer:
@@ -76,11 +76,11 @@ class Writer(Pipeline):
         return "torch" if self._fast is None else self._fast.name
 
     def __call__(self, prompt: str = "", **options: Any) -> str:
-        """How the text goes on, without the prompt; options as of `stream`."""
+        """The continuation of a text, without the prompt; options as of `stream`."""
         return "".join(self.stream(prompt, **options))
 
     def samples(self, prompt: str = "", *, count: int, seed: int | None = None, **options: Any) -> Iterator[str]:
-        """Several ways to go on, each a function of the seed and its number; options as of `stream`."""
+        """Several continuations, each a function of the seed and its number; options as of `stream`."""
         refuse_below_one(samples=count)
         for number in range(count):
             yield self(prompt, seed=None if seed is None else seed + number, **options)
@@ -96,7 +96,7 @@ class Writer(Pipeline):
         seed: int | None = None,
         stop: str | Sequence[str] = (),
     ) -> Iterator[str]:
-        """How the text goes on, piece by piece as it is written.
+        """Generates a continuation, token by token.
 
         The same seed gives the same text. It ends after `tokens` tokens, where the model ends the text, or before a
         stop string; a text longer than the model can see slides out of its sight.
@@ -116,8 +116,8 @@ class Writer(Pipeline):
         top_p: float | None = None, seed: int | None = None, stop: Sequence[str] = (), chances: int = 0,
         push: Callable[[str], bool] = lambda _: True,
     ) -> Sample:  # fmt: skip
-        """One way to go on: its text, its tokens, and why it ended; with `chances`, how likely each token was and the
-        so many likeliest in its place. `push` hears each piece as it is written; when it says no, that was all.
+        """One continuation: its text, its tokens, and why it ended; with `chances`, the probability of each token and
+        of so many alternatives. `push` is called with each part of the text; generation ends when it returns False.
         """
         refuse_below_one(tokens=tokens)
         unknown = self.unknown(prompt)
@@ -153,7 +153,7 @@ class Writer(Pipeline):
         told: list[TokenScore] = []
         for start in range(0, max(1, len(read) - window // 2), max(1, window // 2)):
             part = read[start : start + window]
-            new = len(read) - len(ids) + len(told) - start  # the first in this part of which nothing was told yet
+            new = len(read) - len(ids) + len(told) - start  # the first in this part that is not scored yet
             if not 1 <= new < len(part):
                 continue
             with torch.inference_mode():
@@ -194,7 +194,7 @@ class Writer(Pipeline):
         }
 
     def look(self, text: str, *, why: bool = False) -> Inspection:
-        """What each token of a text looks at, and how likely it was; of one longer than it sees, the end, and a note.
+        """The attention and probability of each token of a text; of one longer than the context, its end, and a note.
 
         why: also what each word before and each head is worth, which takes a forward for each.
         """

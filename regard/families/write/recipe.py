@@ -49,8 +49,8 @@ from regard.training.recipe import (
 )
 
 MOST_SCORED = 100_000  # tokens of held-out text that are scored while training; `regard evaluate` scores all
-SAMPLE = 80  # tokens a sample goes on for
-PROBED = 200  # characters at most of a text that is looked at while training
+SAMPLE = 80  # tokens of a sample
+PROBED = 200  # characters at most of a text in an attention snapshot
 
 KINDS: dict[str, Settings] = {
     "llama": {
@@ -60,7 +60,7 @@ KINDS: dict[str, Settings] = {
     "gpt2": {"model": {"norm": "pre", "activation": "gelu", "positions": "learned"}},
 }  # fmt: skip
 
-# The dial: a shape, and the rate of learning that suits its width.
+# The dial: a shape, and the learning rate that suits its width.
 SIZES: dict[str, Settings] = {
     "tiny": {
         "model": {"layers": 4, "width": 128, "ffn_width": 512, "heads": 4, "max_positions": 128},
@@ -205,7 +205,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 
 def snapshot(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """What it looks at in the beginning of a few held-out texts."""
+    """Its attention on the beginning of a few held-out texts."""
     longest = model.config.max_positions
     texts = [[tokenizer.begin_id, *tokenizer.encode_part(text[:PROBED])] for text in valid[:PROBES]]
     return snapshot_texts(model, tokenizer, [ids[:longest] for ids in texts])
