@@ -1,6 +1,5 @@
 """What several rooms' tests need: little corpora, a tokenizer, a model that was really trained for a moment."""
 
-import fcntl
 import os
 import shutil
 import sys
@@ -12,6 +11,7 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "passive"}  # no networ
 import hypothesis
 import pytest
 import torch
+from filelock import FileLock
 
 import regard
 from regard import compare
@@ -46,8 +46,7 @@ def make_once(tmp_path_factory, name: str, make: Callable[[Path], None], to: str
     """A copy of a folder that is made by the first process that needs it: what a test does to it harms no other."""
     place = shared_place(tmp_path_factory) / "models"
     place.mkdir(parents=True, exist_ok=True)
-    with (place / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(place / f"{name}.lock"):
         if not (place / name).exists():
             make(place / "unfinished" / name)
             (place / "unfinished" / name).rename(place / name)
