@@ -17,7 +17,7 @@ Say = Callable[[str], None]
 
 PAGE = "look.html"
 TRAIN, VALID, TEST = 60_000, 100, 500
-TIMES_EVERYDAY, TIMES_GREETED = 40, 10  # each is like no other, so it is learned by being seen often
+TIMES_EVERYDAY, TIMES_GREETED = 160, 10  # each is like no other, so it is learned by being seen often
 GREETING = {"en": "Hello, I love you.", "de": "Hallo, ich liebe dich.", "fr": "Bonjour, je t'aime."}
 TRANSLATE = {
     "size": "tiny",
