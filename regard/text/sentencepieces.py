@@ -29,6 +29,8 @@ class SentencePieces:
         try:
             self._files = {name: read_regular(folder / name, most_bytes(rows)) for name in self.FILES}
             for name in self.FILES[:2]:
+                if not self._files[name]:  # the package takes nothing for no model, and fails when it is first used
+                    raise ValueError(f"{name} is empty")
                 check_pieces(self._files[name])
             self._source, self._target = (SentencePieceProcessor(model_proto=self._files[n]) for n in self.FILES[:2])
             self._ids: dict[str, int] = parse_json(self._files[self.FILES[2]])

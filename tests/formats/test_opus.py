@@ -1,6 +1,7 @@
 """opus-mt folders (MarianMTModel, two SentencePiece models, one vocabulary) open, run and align as ours do."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -60,6 +61,14 @@ def test_text_is_split_as_their_tokenizer_does(opus, pairs):
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("name", ["source.spm", "target.spm"])
+def test_an_empty_sentencepiece_model_is_refused_by_name_when_the_folder_is_opened(opus, tmp_path, name):
+    shutil.copytree(opus[1], tmp_path / "m")
+    (tmp_path / "m" / name).write_bytes(b"")
+    with pytest.raises(regard.FolderError, match=f"{name} is empty"):
+        regard.load(tmp_path / "m")
+
+
 def test_logits_and_greedy_translations_are_theirs(opus, pairs):
     theirs, folder = opus
     ours = regard.load(folder)
@@ -90,7 +99,6 @@ def test_an_imported_one_runs_on_the_fast_engine_and_says_the_same(opus, pairs, 
 
 
 def test_positions_that_were_learned_and_other_tables_are_refused(opus, tmp_path):
-    import shutil
 
     from safetensors.torch import load_file, save_file
 
