@@ -33,7 +33,7 @@ __all__ = [
 Stamp = tuple[int, int, int]
 
 TOKENIZER, CONFIG = "tokenizer.json", "config.json"
-FORMAT = 1  # of a folder, as regard.json tells it
+FORMAT = 1  # of a folder, as in regard.json
 RUN = "run"  # training state; may be deleted
 MOST_BYTES = 2**40  # of weights
 TRIES = 10  # to open a model that is being replaced
@@ -41,7 +41,7 @@ OF_A_MODEL = {".json", ".safetensors", ".txt", ".spm"}  # endings of files that 
 
 
 class ModelInfo(BaseModel):
-    """What regard.json tells of a model. Files beside the weights, and families of other packages, add to it."""
+    """The metadata in regard.json. Files beside the weights, and families of other packages, add to it."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -77,7 +77,7 @@ class ModelInfo(BaseModel):
         except ValidationError as problem:
             first = problem.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            raise FolderError(f"{path} does not tell what regard writes there ({place}: {first['msg']}); it was "
+            raise FolderError(f"{path} is not as regard writes it ({place}: {first['msg']}); it was "
                               f"changed or damaged, copy or train it again") from None  # fmt: skip
 
 
@@ -123,7 +123,7 @@ class ModelFolder:
 
     @property
     def info(self) -> ModelInfo:
-        """What regard.json tells, or would tell of a model that others made."""
+        """The metadata in regard.json, or its equivalent for a model of another program."""
         return ModelInfo.read(self.about, self.path / ABOUT)
 
     def json(self, name: str) -> dict[str, Any]:

@@ -27,8 +27,8 @@ def test_regard_json_is_read_with_types(folder):
     ("changes", "words"),
     [
         ({"format": FORMAT + 1}, rf"has format {FORMAT + 1}, .* reads formats up to {FORMAT}: .* newer one .*; update"),
-        ({"format": "new"}, r"regard\.json does not tell what regard writes there \(format: .*copy or train it again"),
-        ({"scores": [1]}, r"does not tell what regard writes there \(scores: "),
+        ({"format": "new"}, r"regard\.json is not as regard writes it \(format: .*copy or train it again"),
+        ({"scores": [1]}, r"is not as regard writes it \(scores: "),
     ],
 )
 def test_a_newer_format_and_other_contents_are_refused_in_words(folder, tmp_path, changes, words):

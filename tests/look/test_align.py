@@ -16,7 +16,7 @@ from regard.alignment.lexical_table import FILE, LexicalTable
 from regard.alignment.links import AlignmentScore, align_words, read_pharaoh, symmetrise, to_pharaoh, words_of
 from regard.data.tokens import EncodedPairs, TokenLists
 from regard.errors import FolderError
-from regard.formats.ctranslate2 import _bring_forward
+from regard.formats.ctranslate2 import _move_to_front
 from regard.model.transformer import EncoderDecoder
 
 
@@ -136,7 +136,7 @@ def test_the_chosen_heads_make_the_target_likeliest(translator, pairs):
     assert translator.about["alignment"].keys() == chosen.keys() and chosen["likelihood"] < 0
     other = EncoderDecoder(translator.model.config, translator.model.pad_id)  # the same with its heads in another order
     weights, order = translator.model.state_dict(), [2, 0, 3, 1]
-    _bring_forward(weights, f"decoder.blocks.{chosen['layer']}.cross_attention.", order, 4)
+    _move_to_front(weights, f"decoder.blocks.{chosen['layer']}.cross_attention.", order, 4)
     other.load_state_dict(weights)
     again = choose_heads(other, examples, lexicon)
     assert sorted(order[head] for head in again["heads"]) == chosen["heads"] and again["layer"] == chosen["layer"]
