@@ -105,7 +105,7 @@ def test_an_interrupted_run_from_a_model_goes_on_bit_for_bit(writer_folder, fami
 
 
 def test_what_does_not_fit_the_model_gone_on_from_is_told(folder, writer_folder, pairs, tmp_path):
-    with pytest.raises(regard.ConfigError, match="a model to translate cannot go on from it"):
+    with pytest.raises(regard.ConfigError, match="a model to translate cannot be fine-tuned from it"):
         regard.train("translate", to=tmp_path / "m", start=writer_folder, **pairs)
     with pytest.raises(regard.ConfigError, match="size and shape are those of the model"):
         regard.train("translate", to=tmp_path / "m", start=folder, settings={"size": "tiny"}, **pairs)

@@ -71,7 +71,7 @@ def test_what_is_recorded_is_what_the_fused_kernel_computes(given_look):
 def test_a_mask_of_whole_numbers_is_refused_both_ways():
     query, mask = torch.randn(1, 2, 3, 4), torch.ones(3, 3, dtype=torch.long)
     for look in (attend, attend_with_weights):
-        with pytest.raises(regard.ConfigError, match=r"a mask of torch\.int64 may mean either; give booleans"):
+        with pytest.raises(regard.ConfigError, match=r"a mask of torch\.int64 is ambiguous; give booleans"):
             look(query, query, query, mask)
 
 
@@ -174,7 +174,7 @@ def test_a_cache_that_is_too_small_is_told_in_words():
     network.advance(torch.zeros(2, 3, dtype=torch.long), cache)
     with pytest.raises(regard.ConfigError, match=r"room for 4 tokens, 3 are in it and 2 more do not fit; .* room=5"):
         network.advance(torch.zeros(2, 2, dtype=torch.long), cache)
-    with pytest.raises(regard.ConfigError, match="cache is of 2 rows and 1 are to go on"):
+    with pytest.raises(regard.ConfigError, match="cache is of 2 rows and 1 are given"):
         network.advance(torch.zeros(1, 1, dtype=torch.long), cache)
     pair = EncoderDecoder(ModelConfig(vocab_size=40, layers=1, width=16, heads=2, ffn_width=16), pad_id=39).eval()
     with torch.inference_mode():
