@@ -23,7 +23,7 @@ def main() -> None:
         assert {source, target} <= set(LANGUAGES)
         with tempfile.TemporaryDirectory() as folder:
             began = time.perf_counter()
-            show_translate(direction, Path(folder), print_data=print, print_status=lambda line: None)
+            show_translate(Path(folder), print, lambda line: None, direction)
             seconds = time.perf_counter() - began
             test = regard.phrasebook(source, target, VALID + TEST, held_out=True)[VALID:]
             texts = regard.load(Path(folder) / direction)([phrase.source for phrase in test], beam=1)

@@ -116,9 +116,7 @@ def differences(ours: Any, theirs: Any, tokenizer: Any, architecture: str) -> st
 
 def ids_here(ours: Any, text: str) -> list[int] | None:
     try:
-        if isinstance(ours, regard.Filler):
-            return ours.encode(text)
-        return ours.tokenizer.encode(text)
+        return ours.encode_text(text) if isinstance(ours, regard.Filler) else ours.tokenizer.encode(text)
     except RegardError:
         return None  # refused in words
 
@@ -169,7 +167,7 @@ def greedy_here(ours: Any, text: str) -> str:
 
 
 def greedy_there(ours: Any, theirs: Any, tokenizer: Any, text: str) -> str:
-    ids = tokenizer(text)["input_ids"] or ([] if not isinstance(ours, regard.Writer) else ours.read(text))
+    ids = tokenizer(text)["input_ids"] or ([] if not isinstance(ours, regard.Writer) else ours.encode_text(text))
     if not ids or not (text.strip() or isinstance(ours, regard.Writer)):
         return ""
     row = torch.tensor([ids])

@@ -42,7 +42,8 @@ def commands() -> Iterator[str]:
     def walk(words: list[str], command: Any) -> Iterator[str]:
         help_text = CliRunner().invoke(app, [*words, "--help"], prog_name="regard").output
         yield f"## {' '.join(['regard', *words])}\n\n```text\n{help_text.strip()}\n```\n"
-        for name, inner in getattr(command, "commands", {}).items():
+        names = command.list_commands(None) if hasattr(command, "commands") else []
+        for name, inner in ((name, command.get_command(None, name)) for name in names):
             yield from walk([*words, name], inner)
 
     yield from walk([], get_command(app))

@@ -20,7 +20,7 @@ from torch import Tensor
 from regard.errors import FolderError, RegardError
 from regard.load import load
 from regard.text.tokenizer import Tokenizer
-from regard.training.claims import LENGTH, draw_rows, run_rows
+from regard.training.claims import LENGTH, draw_rows
 
 TEXTS = (
     "A man is here.", " two  spaces ", "naïve Cafe\u0301, ÀÉ", "漢字 and 😀", "tab\tand\nline", "isn't, won't! 3.14",
@@ -29,14 +29,11 @@ TEXTS = (
 TOLERANCE = 1e-4  # of the largest number there: engines add up in another order, and GELU's two forms differ by more
 MOST_LABELS = 2**16  # of a config.json
 NEVER = -1e8  # below this a logit only says that a token is not generated
-CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM",
-           "encode": "AutoModel"}  # fmt: skip
 
 
 def compare_with_transformers(folder: Path, ours: Any) -> str | None:
     """The largest difference to transformers' logits, in words; None if it is not installed or has no such class."""
-    task = str(ours.about["task"])
-    if find_spec("transformers") is None or task not in CLASSES or ours.about.get("part"):
+    if find_spec("transformers") is None or ours.auto_class is None or ours.about.get("part"):
         return None
     import transformers
 
@@ -44,11 +41,11 @@ def compare_with_transformers(folder: Path, ours: Any) -> str | None:
     try:
         with warnings.catch_warnings(), torch.inference_mode():
             warnings.simplefilter("ignore")
-            kind = getattr(transformers, str(ours.about.get("foreign")), None) or getattr(transformers, CLASSES[task])
+            kind = getattr(transformers, str(ours.about.get("foreign")), None) or getattr(transformers, ours.auto_class)
             theirs = _open_there(kind, folder)
             _compare_texts(folder, ours, transformers)
             rows = draw_rows(ours.model, ours.tokenizer)
-            worst = _difference(run_rows(ours.model, task, rows), _run_there(theirs, task, rows))
+            worst = _difference(ours.model.outputs(rows), _run_there(theirs, rows))
     except RegardError:
         raise
     except Exception as problem:  # whatever it raises for what it does not understand
@@ -80,8 +77,8 @@ def _refuse_many_labels(folder: Path, config: dict[str, Any]) -> None:
                               f"for each; take it out")  # fmt: skip
 
 
-def _run_there(model: Any, task: str, rows: Tensor) -> Tensor:
-    if task == "translate":
+def _run_there(model: Any, rows: Tensor) -> Tensor:
+    if model.config.is_encoder_decoder:
         found: Tensor = model(input_ids=rows, decoder_input_ids=rows.flip(0)).logits
         return found
     output = model(input_ids=rows)
@@ -96,7 +93,7 @@ def compare_engines(fast: Any, slow: Any) -> str | None:
     engine, pieces = fast._fast.opened(), fast._fast.pieces
     named = [[pieces[number] for number in row] for row in rows]
     with torch.inference_mode():
-        if fast.about["task"] == "write":
+        if not fast.reads_source:
             other = torch.from_numpy(_array(engine.forward_batch(named)))  # (B, T, V)
             mine = slow.model.logits(slow.model(torch.tensor(rows)))
             return _refuse_difference(_difference(mine, other, slow.generation.never), "ctranslate2", TOLERANCE)
@@ -119,12 +116,10 @@ def _compare_texts(folder: Path, ours: Any, transformers: Any) -> None:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except Exception:
         return  # a vocabulary that this class does not read
-    way = {"fill": "encode", "write": "read"}.get(ours.about["task"])
-    read = getattr(ours, way) if way else ours.tokenizer.encode
     # In opus-mt's texts "</s>" is text here (it is a tag of HTML too), and an end there.
     for text in TEXTS if isinstance(ours.tokenizer, Tokenizer) else [text for text in TEXTS if "</s>" not in text]:
         try:
-            mine = read(text)
+            mine = ours.encode_text(text)
         except RegardError:
             continue
         if mine != (tokenizer(text)["input_ids"] or mine):
@@ -169,12 +164,11 @@ def main(folder: Path, tensors: bytes) -> dict[str, Any]:
     given = parse(tensors)
     try:
         ours = load(folder, engine="torch")
-        task = str(ours.about["task"])
         with warnings.catch_warnings(), torch.inference_mode():
             warnings.simplefilter("ignore")
-            theirs = _open_there(getattr(transformers, CLASSES[task]), folder)
+            theirs = _open_there(getattr(transformers, ours.auto_class), folder)
             _compare_texts(folder, ours, transformers)
-            return {"difference": _difference(given["logits"], _run_there(theirs, task, given["rows"]))}
+            return {"difference": _difference(given["logits"], _run_there(theirs, given["rows"]))}
     except (MemoryError, ImportError, OSError) as problem:  # a failure of this machine, not of the model
         return {"not_compared": f"the comparison with transformers failed: {_line(problem)}"}
     except Exception as problem:

@@ -14,6 +14,7 @@ from regard.config import resolve
 from regard.engines.cache import WEIGHTS as FAST_WEIGHTS
 from regard.engines.cache import CTranslate2Cache
 from regard.errors import ConfigError, FolderError
+from regard.families import all_families, import_part
 from regard.folder import CONFIG, FORMAT, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
 from regard.formats import bert, bert_generation
 from regard.formats.tokenizers import CONFIG as TOKENIZING
@@ -26,7 +27,6 @@ from regard.training.recipe import encode_json, weights_file
 
 BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
 FROM_HUB = ("*.json", "*.txt", "*.spm", "*.safetensors", "*/config.json")  # nothing that could hold a pickle
-CLASSES = {"translate": "AutoModelForSeq2SeqLM", "write": "AutoModelForCausalLM", "fill": "AutoModelForMaskedLM"}
 
 
 def import_model(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
@@ -106,9 +106,10 @@ def export_model(model: Path, kind: str, to: Path) -> str:
 
 
 def _to_huggingface(folder: ModelFolder, to: Path) -> str:
-    task = str(folder.about["task"])
-    if task not in CLASSES:
-        raise ConfigError(f"{folder.folder} is a model to {task}; those to {', '.join(CLASSES)} are exported")
+    trained = {name: import_part(one.pipeline) for name, one in all_families().items() if one.recipe}
+    exported = [name for name, pipeline in trained.items() if pipeline.auto_class]
+    if (task := str(folder.about["task"])) not in exported:
+        raise ConfigError(f"{folder.folder} is a model to {task}; those to {', '.join(exported)} are exported")
     if str(folder.config.get("model_type", "")).startswith("regard-"):
         compared = describe_comparison(folder.about)
         why = f"was compared {compared}" if compared else "has a shape that no class of transformers has"

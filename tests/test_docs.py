@@ -41,8 +41,8 @@ def test_commands_of_every_page_are_understood(page):
             name, *given = given
             if name.startswith("-"):
                 break
-            assert name in command.commands, f"regard {' '.join(words)}"
-            command = command.commands[name]
+            assert name in command.list_commands(None), f"regard {' '.join(words)}"
+            command = command.get_command(None, name)
         if "--help" not in given and not hasattr(command, "commands"):
             context = command.make_context(name, given)  # wrong options and missing arguments raise
             context.close()

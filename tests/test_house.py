@@ -51,7 +51,7 @@ TORCHLESS = {
     "cli",
 }
 TORCHLESS_FILES = {"pipeline.py", "surface.py", "settings.py"}
-MOST_INSIDE = 144  # imports inside functions: each for torch, for an optional package or for start-up time
+MOST_INSIDE = 132  # imports inside functions: each for torch, for an optional package or for start-up time
 
 
 def files():
@@ -170,3 +170,41 @@ def test_no_project_file_tells_of_a_machine():
             and name != "tests/test_house.py"
         ):
             assert not re.search(r"(^|[\s\"'=])/(root|home|work)/", path.read_text(encoding="utf-8")), name
+
+
+FAMILY_NAMES = {"translate", "write", "fill", "answer", "encode", "decode"}
+
+
+def names_of(node: ast.AST) -> set[str]:
+    """The families whose names stand in an expression as literals."""
+    return {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)} & (
+        FAMILY_NAMES
+    )
+
+
+@pytest.mark.parametrize("path", [path for path in files() if room(path) != "families"], ids=lambda p: p.name)
+def test_nothing_outside_the_families_decides_by_a_familys_name(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Compare():
+                assert not names_of(node), ast.unparse(node)
+            case ast.MatchValue():
+                assert not names_of(node), ast.unparse(node)
+            case ast.Subscript():
+                assert not names_of(node.slice), ast.unparse(node)
+            case ast.Dict():
+                keys = {name for key in node.keys if key is not None for name in names_of(key)}
+                assert len(keys) < 2, ast.unparse(node)  # a table by family
+            case ast.Call(func=ast.Attribute(attr="get" | "pop" | "find" | "of")):
+                assert not names_of(node), ast.unparse(node)
+
+
+def test_no_script_of_the_pages_decides_by_a_familys_name():
+    name = f"(?:{'|'.join(FAMILY_NAMES)})"
+    decides = re.compile(
+        rf"""[=!]==?\s*["']{name}["'] | ["']{name}["']\s*[=!]==? | case\s+["']{name}["'] | \[["']{name}["']\]
+             | includes\(["']{name}["']\) | panels\.{name}\b | \{{[^{{}}]*\b{name}:[^{{}}]*\b{name}:""",
+        re.X,
+    )
+    for path in (*(PACKAGE / "look").rglob("*.js"), *(PACKAGE / "serve").rglob("*.js")):
+        assert not decides.findall(path.read_text(encoding="utf-8")), path

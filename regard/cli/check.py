@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from regard.cli.output import print_data, print_status
-from regard.cli.settings import Columns, Keys, pair_of_numbers, pair_of_words
 from regard.errors import CorpusError
+from regard.families.options import Columns, Keys, pair_of_numbers, pair_of_words
 from regard.text.corpus import PairFiles, holds_pairs, refuse_unread
 
 WORST_FIRST = ("yes", "a little", "if", "no")

@@ -3,30 +3,34 @@
 import inspect
 import json
 import os
-import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from regard import __version__
 from regard.cli.check import check
 from regard.cli.convert import export_model, import_model
+from regard.cli.family import FamilyGroup, list_families
 from regard.cli.look import look
-from regard.cli.output import hint_at_typing, print_data, print_status, stream, told, visible
+from regard.cli.output import print_data, print_status, told, visible
 from regard.cli.serve import serve_models
-from regard.cli.settings import Columns, Keys, Model, applying, choose_pair, refuse_together
+from regard.cli.settings import applying
 from regard.cli.train import train_app
 from regard.errors import ConfigError, FolderError
+from regard.families import all_families, import_part
+from regard.families.options import Columns, Json, Keys, Model, choose_pair
 
 app = typer.Typer(
     name="regard",
+    cls=FamilyGroup,
     help="Train a Transformer on your own text, run it on the machine you have, and see why it said what it said.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+list_families(app)
 app.add_typer(train_app, name="train")
 app.command("import")(told(import_model))
 app.command("export")(told(export_model))
@@ -34,14 +38,8 @@ app.command()(told(check))
 app.command()(told(look))
 app.command("serve")(told(serve_models))
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (per line) for machines.")]
-Engine = Annotated[
-    Literal["torch", "ctranslate2"] | None,
-    typer.Option(help="What runs the model; else the fastest.", show_default=False),
-]
-Precision = Annotated[
-    Literal["float32", "int8"] | None, typer.Option(help="int8 is smaller and a little less exact.", show_default=False)
-]
+
+DEMOS = {name: family.demo for name, family in all_families().items() if family.demo}
 
 
 def main() -> None:
@@ -70,156 +68,6 @@ def _root(
     ] = False,
 ) -> None:
     pass
-
-
-@app.command()
-@told
-def translate(
-    model: Model,
-    file: Annotated[
-        Path | None, typer.Argument(help="A file to translate; else standard input.", show_default=False)
-    ] = None,
-    text: Annotated[str | None, typer.Option(help="Translate this text.", show_default=False)] = None,
-    beam: Annotated[
-        int | None,
-        typer.Option(min=1, help="Translations kept alive while searching; 1 is greedy; 4, or N of --n-best if more."),
-    ] = None,
-    length_penalty: Annotated[
-        float | None, typer.Option(min=0, help="Of a beam: above 0, longer translations are not at a loss; 1.")
-    ] = None,
-    max_length: Annotated[
-        int | None, typer.Option(min=1, help="Most tokens of a translation; else by the source.")
-    ] = None,
-    n_best: Annotated[int, typer.Option(min=1, help="Print the N best: line ||| text ||| score.")] = 1,
-    prefix: Annotated[str, typer.Option(help="What every translation begins with.")] = "",
-    terms: Annotated[
-        Path | None, typer.Option(help="Terms and how to translate them: term, tab, translation.", show_default=False)
-    ] = None,
-    alignments: Annotated[bool, typer.Option("--alignments", help="Append which words belong together.")] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="Choose among each source's likely words only.")] = False,
-    engine: Engine = None,
-    precision: Precision = None,
-    as_json: Json = False,
-) -> None:
-    """Translate line by line: as many lines come out as go in, in the same order."""
-    from regard.cli.lines import translate_lines
-    from regard.text.terms import read_terms
-
-    refuse_together(text=text, file=file)
-    refuse_together(prefix=prefix or None, terms=terms)
-    if beam is not None and n_best > beam:
-        raise ConfigError(f"--n-best {n_best} is more than --beam {beam} keeps; raise --beam, or leave it out")
-    if length_penalty is not None and beam == 1:
-        raise ConfigError("--length-penalty ranks what a beam search finds; with --beam 1 there is nothing to rank")
-    if fast and engine == "torch":
-        raise ConfigError("--fast is for --engine ctranslate2; torch has no shortlist")
-    wanted = read_terms(terms) if terms else None
-    translate_lines(
-        _open(model, "translate", engine, precision),
-        file,
-        text,
-        beam=beam or max(4, n_best),
-        length_penalty=1.0 if length_penalty is None else length_penalty,
-        max_length=max_length,
-        n_best=n_best,
-        scores=as_json or n_best > 1,
-        prefix=prefix,
-        terms=wanted,
-        alignments=alignments,
-        fast=fast,
-        as_json=as_json,
-        print_data=print_data,
-        print_status=print_status,
-    )
-
-
-@app.command()
-@told
-def write(
-    model: Model,
-    prompt: Annotated[str, typer.Argument(help="What the text begins with; - reads it from standard input.")] = "",
-    tokens: Annotated[int, typer.Option(min=1, help="Most tokens to write.")] = 200,
-    temperature: Annotated[float, typer.Option(help="0 takes the likeliest; below 1 is careful, above bold.")] = 0.8,
-    top_k: Annotated[int | None, typer.Option(help="Draw only from the k likeliest tokens.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Draw only from the likeliest with this share.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same seed writes the same text.")] = None,
-    stop: Annotated[list[str], typer.Option(help="Stop before this text; repeatable.")] = [],  # noqa: B006
-    samples: Annotated[int, typer.Option(min=1, help="Ways to go on; a blank line between them.")] = 1,
-    engine: Engine = None,
-    precision: Precision = None,
-    as_json: Json = False,
-) -> None:
-    """Go on with a text, shown as it is written."""
-    from regard.decoding.settings import Sampling
-    from regard.text.stories import read_stdin
-
-    Sampling(temperature, top_k, top_p)  # what cannot be is told before the model is opened
-    if temperature == 0 and (top_k or top_p):
-        raise ConfigError("--top-k and --top-p are about what is drawn; --temperature 0 draws nothing, leave them out")
-    writer = _open(model, "write", engine, precision)
-    if prompt == "-":
-        hint_at_typing("Type what the text begins with; Ctrl-D ends it.")
-        prompt = read_stdin("a prompt")
-    how = {"tokens": tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p, "stop": stop}
-    if as_json:
-        for text in writer.samples(prompt, count=samples, seed=seed, **how):
-            print_data(json.dumps({"prompt": prompt, "text": text}, ensure_ascii=False))
-        return
-    for number in range(samples):
-        pieces = writer.stream(prompt, seed=None if seed is None else seed + number, **how)
-        first = next(pieces, "")  # whatever is wrong is told before anything is written
-        stream((prompt if number == 0 else "\n" + prompt) + first)
-        sys.stdout.flush()
-        for piece in pieces:
-            stream(piece)
-            sys.stdout.flush()
-        print_data("")
-
-
-@app.command()
-@told
-def fill(
-    model: Model,
-    text: Annotated[str, typer.Argument(help="A text in which [MASK] marks each gap.", show_default=False)],
-    top: Annotated[int, typer.Option(min=1, help="Candidates for each gap.")] = 5,
-    as_json: Json = False,
-) -> None:
-    """Fill the gaps of a text: the likeliest words with their probabilities."""
-    from dataclasses import asdict
-
-    from regard.text.given import name_unknown
-
-    filled = _open(model, "fill").fill(text, top=top)
-    if filled.unknown:
-        print_status(f"Note: {name_unknown(filled.unknown)}")
-    if as_json:
-        print_data(json.dumps(asdict(filled), ensure_ascii=False))
-        return
-    print_data(filled.text)
-    for number, candidates in enumerate(filled.gaps, start=1):
-        for candidate in candidates:
-            print_data(f"gap {number}  {candidate.probability:6.1%}  {candidate.text}")
-
-
-@app.command()
-@told
-def answer(
-    model: Model,
-    story: Annotated[Path, typer.Argument(help="A story, one sentence a line; - for stdin.", show_default=False)],
-    question: Annotated[str, typer.Argument(help="What to answer.", show_default=False)],
-    as_json: Json = False,
-) -> None:
-    """Answer a question about a story, and show which sentences each hop looked at."""
-    from dataclasses import asdict
-
-    from regard.cli.report import describe_answer
-    from regard.text.stories import read_sentences
-
-    answerer = _open(model, "answer")
-    found = answerer.answer(read_sentences(None if str(story) == "-" else story), question)
-    for note in found.notes:
-        print_status(f"Note: {note}")
-    print_data(json.dumps(asdict(found), ensure_ascii=False) if as_json else describe_answer(found))
 
 
 @app.command()
@@ -291,42 +139,24 @@ def info(model: Model, as_json: Json = False) -> None:
 @app.command()
 @told
 def demo(
-    task: Annotated[
-        Literal["translate", "write", "fill", "answer"], typer.Argument(help="What to learn.")
-    ] = "translate",
+    task: Annotated[str | None, typer.Argument(help=f"What to learn: {', '.join(DEMOS)}.")] = None,
     direction: Annotated[
         str | None, typer.Option(help="Of translate: from which language to which: en, de, fr; en-fr if not given.")
     ] = None,
     to: Annotated[Path, typer.Option(help="Folder for the text and the model.")] = Path("models/demo"),
 ) -> None:
     """Train on text that is at hand in a few minutes and show what was learned."""
-    from regard.cli.demo import DEMOS, PAGE
+    from regard.cli.demo import PAGE
     from regard.look.export import refuse_file_of_others
 
-    if direction and task != "translate":
-        raise ConfigError(f"--direction {direction} is for translate; a demo of {task} has none, leave it out")
+    name = task or next(iter(DEMOS))
+    if name not in DEMOS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(DEMOS)}")
+    show = import_part(DEMOS[name])
+    if direction and "direction" not in inspect.signature(show).parameters:
+        raise ConfigError(f"--direction {direction} is for translations; a demo of {name} has none, leave it out")
     refuse_file_of_others(to / PAGE)  # before anything is learned
-    DEMOS[task](direction or "en-fr", to, print_data, print_status)
-
-
-def _open(folder: Path, task: str, engine: str | None = None, precision: str | None = None) -> Any:
-    """The model in a folder, which must be of this task."""
-    import warnings
-
-    from regard.families import find_family
-    from regard.load import load
-
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", RuntimeWarning)
-        opened = load(folder, engine=engine, precision=precision)
-    for warning in said:
-        print_status(f"{str(warning.message)[:1].upper()}{str(warning.message)[1:]}")
-    if opened.about["task"] != task:
-        other = opened.about["task"]
-        found = find_family(other)
-        remedy = f"use regard {other}" if found and found.recipe else "use it from Python, with regard.load"
-        raise ConfigError(f"{folder} is a model to {other}; {remedy}")
-    return opened
+    show(to, print_data, print_status, **({"direction": direction} if direction else {}))
 
 
 def _fitting(method: Any, files: list[Path]) -> list[Path]:

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from regard import phrasebook
-from regard.cli.report import describe_answer, show_training
+from regard.cli.report import show_training
 from regard.errors import ConfigError
+from regard.families.answer.surface import describe_answer
 from regard.files import make_own, write_whole
 from regard.load import load
 from regard.text.samples import LANGUAGES, Phrase, everyday, induction, standard_library
@@ -39,7 +40,7 @@ TALE = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Julius is gree
 QUESTION = "What color is Greg?"
 
 
-def show_translate(direction: str, to: Path, print_data: Say, print_status: Say) -> None:
+def show_translate(to: Path, print_data: Say, print_status: Say, direction: str = "en-fr") -> None:
     """Writes the phrasebook as two text files, trains on them as anybody would, and shows what was learned."""
     source, _, target = direction.partition("-")
     if source not in LANGUAGES or target not in LANGUAGES or source == target:
@@ -86,7 +87,7 @@ def _show_translations(direction: str, model: Path, seconds: float, print_data: 
     print_data(f'Go on: echo "{test[0].source}" | regard translate {model}')
 
 
-def show_write(direction: str, to: Path, print_data: Say, print_status: Say) -> None:
+def show_write(to: Path, print_data: Say, print_status: Say) -> None:
     """Learns to write Python from the source files of the standard library."""
     files = standard_library()
     held_out, text = files[::20], [path for number, path in enumerate(files) if number % 20]
@@ -107,7 +108,7 @@ def show_write(direction: str, to: Path, print_data: Say, print_status: Say) -> 
     print_data(f'Go on: regard write {to / "write"} "class Reader:"')
 
 
-def show_fill(direction: str, to: Path, print_data: Say, print_status: Say) -> None:
+def show_fill(to: Path, print_data: Say, print_status: Say) -> None:
     """Learns to fill gaps in English sentences of the phrasebook."""
     train = _write(to, "train.en", [phrase.source for phrase in phrasebook("en", "de", 40_000)])
     test = _write(to, "test.en", [phrase.source for phrase in phrasebook("en", "de", 500, held_out=True)])
@@ -127,7 +128,7 @@ def show_fill(direction: str, to: Path, print_data: Say, print_status: Say) -> N
     print_data(f'Go on: regard fill {to / "fill"} "{GAPS[0]}"')
 
 
-def show_answer(direction: str, to: Path, print_data: Say, print_status: Say) -> None:
+def show_answer(to: Path, print_data: Say, print_status: Say) -> None:
     """Learns to infer a color over three sentences of a story, and shows how it finds them."""
     names = {}
     for part, count, held_out in (("train", 1000, False), ("test", TEST, True)):
@@ -146,9 +147,6 @@ def show_answer(direction: str, to: Path, print_data: Say, print_status: Say) ->
     tale = _write(to, "tale.txt", TALE)
     _show_page(answerer.look(QUESTION, TALE, why=True), to, print_data)
     print_data(f'Go on: regard answer {to / "answer"} {tale} "{QUESTION}"')
-
-
-DEMOS = {"translate": show_translate, "write": show_write, "fill": show_fill, "answer": show_answer}
 
 
 def _show_page(seen: Any, folder: Path, print_data: Say) -> None:

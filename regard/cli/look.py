@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from regard.cli.output import print_data, print_status
-from regard.cli.settings import Model, applying
+from regard.cli.settings import applying
+from regard.families.options import Model
 
 WHOLE = (".html", ".json")  # endings of files with everything in them
 MOST = 96  # tokens up to which a page tells why without being asked: each word and each head takes a forward
@@ -74,10 +75,10 @@ def describe(seen: Any) -> str:
         sources, targets = seen.text.split(), seen.answer.split()
         pairs = [f"{sources[s]}–{targets[t]}" for s, t in seen.alignment if s < len(sources) and t < len(targets)]
         lines.append("aligned: " + ", ".join(pairs))
-    if seen.task in {"fill", "answer"}:
+    if seen.answer and "cross" not in seen.kinds:  # where something was guessed, what else it could have been
         for said in seen.said:
             lines.append(", ".join(f"{token.strip()} {chance:.0%}" for token, chance in said.alternatives[:5]))
-    if seen.task == "write" and seen.said:
+    elif seen.said and not seen.answer:
         most = sorted(seen.said, key=lambda one: one.probability)[:3]
         lines.append("most surprising: " + ", ".join(f"{one.token.strip()} {one.probability:.1%}" for one in most))
     return "\n".join([*lines, ""])

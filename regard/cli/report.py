@@ -20,7 +20,6 @@ from regard.training.session import Finished
 from regard.training.stop import Stopper
 
 TELL_SECONDS = 30  # of training between two lines on how far it got, where no live one can be shown
-MOST_SHOWN, LEAST_SHOWN = 4, 0.05  # sentences of a hop, and how much it must have looked at them
 
 
 def show_training(task: str, *, to: Path, is_quiet: bool = False, **options: Any) -> Finished:
@@ -195,13 +194,3 @@ def describe(about: dict[str, Any], parameters: int, size: int) -> str:
 
 def _some(names: list[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def describe_answer(answer: Any) -> str:
-    """An answer, and below it what each hop looked at most, darker is more."""
-    lines = [f"{answer.text}  {answer.probability:.1%}"]
-    for number, weights in enumerate(answer.hops, start=1):
-        lines.append(f"hop {number}")
-        best = sorted(zip(weights, answer.sentences, strict=True), reverse=True)[:MOST_SHOWN]
-        lines += [f"  {weight:6.1%}  {sentence}" for weight, sentence in best if weight >= LEAST_SHOWN]
-    return "\n".join(lines)

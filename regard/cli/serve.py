@@ -86,8 +86,8 @@ def _serve(
 
     def ready(real: int) -> None:
         for model in gallery.models.values():
-            pair = f", {model.languages[0]} to {model.languages[1]}" if model.task == "translate" else ""
-            print_status(f"{model.name}: {model.task}{pair}")
+            facts = list(map(str, model.surface.facts(model.opened).values()))
+            print_status(f"{model.name}: {model.task}" + (f", {' to '.join(facts)}" if facts else ""))
         print_status(f"http://{shown}:{real} (Ctrl-C stops)")
 
     serve(gallery, host, port, names, api_key, ready)

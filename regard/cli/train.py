@@ -1,25 +1,46 @@
-"""`regard train …`: the words of each family's training. All share the options of a run."""
+"""`regard train …`: what each family's training is given, with the options of a run that all share."""
 
-import functools
 import inspect
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
-from regard.cli.output import told
-from regard.cli.settings import Columns, Keys, choose_pair, collect
+from regard.cli.family import make_command, with_parameters
+from regard.cli.settings import collect
+from regard.families import all_families, find_recipe, find_surface
 from regard.text.corpus import PairFiles
 
-train_app = typer.Typer(help="Train a model on your own text.", no_args_is_help=True, rich_markup_mode=None)
+STARTS = ("encoder", "decoder")  # models that one is made of
+AGAIN = "Run it again with the same --to and it goes on where it stopped, bit for bit."
 
-To = Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)]
-Valid = Annotated[list[Path], typer.Option(help="Text to validate on; repeatable. Else some of the text is held out.")]
+
+class TrainGroup(TyperGroup):
+    """A command for each family that is trained."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All of them."""
+        for family in all_families().values():
+            if family.recipe and family.name not in self.commands:
+                self.commands[family.name] = _make(family.name)
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One of them."""
+        self.list_commands(ctx)
+        return self.commands.get(cmd_name)
+
+
+train_app = typer.Typer(
+    cls=TrainGroup, help="Train a model on your own text.", no_args_is_help=True, rich_markup_mode=None
+)
+train_app.callback()(lambda: None)
 
 
 def _run_options(
+    to: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
     size: Annotated[
         Literal["tiny", "small", "base", "big"] | None, typer.Option(help="Else by the size of the corpus.")
     ] = None,
@@ -43,127 +64,36 @@ def _run_options(
     """What every training can be told: settings, and whether to start over."""
     flags = {"size": size, "seed": seed, "device": device, "workers": workers}
     stop = {"minutes": minutes, "epochs": epochs, "steps": steps}
-    return {"settings": collect(config, assignments, **flags, stop=stop), "start": start, "fresh": fresh}
+    return {"to": to, "settings": collect(config, assignments, **flags, stop=stop), "start": start, "fresh": fresh}
 
 
-def _with_run_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options of a run to a command; it gets what they say as its `run`."""
-    own = inspect.signature(function).parameters
+def _make(task: str) -> Any:
+    """The command of a family: its own options, and those of a run."""
+    own = find_surface(task).train
     shared = inspect.signature(_run_options).parameters
 
-    @functools.wraps(function)
-    def command(**given: Any) -> None:
+    def train(**given: Any) -> None:
         run = _run_options(**{name: given.pop(name) for name in shared})
-        function(**given, run=run)
+        _watch(task, run, own(**given))
 
-    parameters = [p for p in own.values() if p.name != "run"] + list(shared.values())
-    keywords = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    command.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in keywords}
-    return command
+    command = with_parameters(train, own, {**inspect.signature(own).parameters, **shared})
+    return make_command(task, command, f"{inspect.getdoc(own)}\n\n{AGAIN}")
 
 
-def _watch(task: str, to: Path, run: dict[str, Any], **files: Any) -> None:
+def _watch(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
+    """Checks what is asked for, says what is wrong with the text, and trains."""
     from regard.cli.check import say_what_hurts
     from regard.cli.report import show_training
-    from regard.families import find_recipe
     from regard.training.arguments import check_request
 
+    run["settings"] |= files.pop("settings", {})
+    run |= {name: files.pop(name) for name in STARTS if name in files}
     request = check_request(find_recipe(task), run["settings"], files)  # what cannot be is told at once
     text = request.train_files
     is_first = os.environ.get("RANK", "0") == "0"  # of several processes, the first one speaks
-    if is_first and (run["fresh"] or not (to / "run").exists()):
+    if is_first and (run["fresh"] or not (run["to"] / "run").exists()):
         if isinstance(text, PairFiles):
             say_what_hurts(text, [], request.valid_files)
         else:
             say_what_hurts(None, list(text.paths))
-    show_training(task, to=to, is_quiet=not is_first, **run, **files)
-
-
-@train_app.command("translate")
-@told
-@_with_run_options
-def train_translate(
-    run: dict[str, Any],
-    source: Annotated[
-        Path, typer.Argument(help="Source text, or one .tsv or .jsonl file of pairs.", show_default=False)
-    ],
-    to: To,
-    target: Annotated[Path | None, typer.Argument(help="Target text, line by line.", show_default=False)] = None,
-    valid_source: Annotated[Path | None, typer.Option("--valid-source", "--valid", help="Text to validate on.")] = None,
-    valid_target: Annotated[Path | None, typer.Option(help="Its translation.")] = None,
-    columns: Columns = None,
-    keys: Keys = None,
-    source_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
-    target_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
-    encoder: Annotated[
-        Path | None, typer.Option(help="A BERT that reads; with --decoder, the translator is made of the two.")
-    ] = None,
-    decoder: Annotated[Path | None, typer.Option(help="A BERT that writes; its cross-attention is fresh.")] = None,
-) -> None:
-    """Train a translator from two parallel files, or one file of pairs.
-
-    Run it again with the same --to and it goes on where it stopped, bit for bit.
-    """
-    languages = {"source_language": source_language, "target_language": target_language}
-    run["settings"] |= {name: code for name, code in languages.items() if code}
-    _watch(
-        "translate", to, run | {"encoder": encoder, "decoder": decoder}, source=source, target=target,
-        valid_source=valid_source, valid_target=valid_target, **choose_pair(columns, keys),
-    )  # fmt: skip
-
-
-@train_app.command("write")
-@told
-@_with_run_options
-def train_write(
-    run: dict[str, Any],
-    text: Annotated[
-        list[Path],
-        typer.Argument(help="Files of running text, one document each, or folders of them.", show_default=False),
-    ],
-    to: To,
-    valid: Valid = [],  # noqa: B006
-) -> None:
-    """Train a writer on running text.
-
-    Run it again with the same --to and it goes on where it stopped, bit for bit.
-    """
-    _watch("write", to, run, text=text, valid=valid)
-
-
-@train_app.command("fill")
-@told
-@_with_run_options
-def train_fill(
-    run: dict[str, Any],
-    text: Annotated[
-        list[Path],
-        typer.Argument(help="Files of text, one sentence a line or more, or folders of them.", show_default=False),
-    ],
-    to: To,
-    valid: Valid = [],  # noqa: B006
-) -> None:
-    """Train a filler of gaps on lines of text.
-
-    Run it again with the same --to and it goes on where it stopped, bit for bit.
-    """
-    _watch("fill", to, run, text=text, valid=valid)
-
-
-@train_app.command("answer")
-@told
-@_with_run_options
-def train_answer(
-    run: dict[str, Any],
-    stories: Annotated[
-        list[Path], typer.Argument(help="Files of stories in bAbI format, or folders of them.", show_default=False)
-    ],
-    to: To,
-    valid: Valid = [],  # noqa: B006
-) -> None:
-    """Train an answerer of questions on stories, of one kind or of many together.
-
-    Run it again with the same --to and it goes on where it stopped, bit for bit.
-    """
-    _watch("answer", to, run, stories=stories, valid=valid)
+    show_training(task, is_quiet=not is_first, **run, **files)

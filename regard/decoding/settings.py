@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 from regard.errors import ConfigError
 
+# The defaults of the library, the command line and the page; OpenAI's route has OpenAI's.
+BEAM = 4  # beam width of a translation
+TOKENS, TEMPERATURE = 200, 0.8  # of a text that is written
+
 
 @dataclass(frozen=True)
 class Search:
@@ -21,7 +25,7 @@ class Search:
 class Sampling:
     """Settings of sampling."""
 
-    temperature: float = 1.0  # 0 is greedy; below 1 sharpens the distribution, above 1 flattens it
+    temperature: float = TEMPERATURE  # 0 is greedy; below 1 sharpens the distribution, above 1 flattens it
     top_k: int | None = None  # sample among the k likeliest
     top_p: float | None = None  # nucleus sampling: among the likeliest that together have this probability
 

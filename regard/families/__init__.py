@@ -11,10 +11,10 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from regard.config import nearest
 from regard.errors import ConfigError
 
 GROUP = "regard.families"
+PLAIN = "regard.families.surface:PLAIN"
 TRANSFORMER = ("layers", "width", "heads", "norm", "positions", "vocab_size")
 MEMORY_NETWORK = ("width", "hops", "restarts", "vocab_size")
 
@@ -26,19 +26,28 @@ class Family:
     name: str
     pipeline: str  # a class that is opened from a folder: text in, text out
     recipe: str | None = None  # how it is trained; None where it is a part of another family's model
+    surface: str | None = None  # its command, its route and its page; None: text in, text out
+    help: str | None = None  # what its command does, in a line; None where it has no command
+    demo: str | None = None  # what `regard demo` shows of it
     shape: tuple[str, ...] = TRANSFORMER  # settings of the network that are shown
 
 
+def _ours(name: str, pipeline: str, help: str | None = None, **more: Any) -> Family:
+    """One of ours: its parts are in its folder, and named after it."""
+    here, upper = f"regard.families.{name}", name.upper()
+    parts = f"{here}.pipeline:{pipeline}", f"{here}.recipe:{upper}", f"{here}.surface:{upper}"
+    return Family(name, *parts, help, f"regard.cli.demo:show_{name}", **more)
+
+
 _OURS = [
-    Family("translate", "regard.families.translate.pipeline:Translator", "regard.families.translate.recipe:TRANSLATE"),
-    Family("write", "regard.families.write.pipeline:Writer", "regard.families.write.recipe:WRITE"),
-    Family("fill", "regard.families.fill.pipeline:Filler", "regard.families.fill.recipe:FILL"),
-    Family(
-        "answer", "regard.families.answer.pipeline:Answerer", "regard.families.answer.recipe:ANSWER", MEMORY_NETWORK
-    ),
-    Family("encode", "regard.families.encode.pipeline:Encoder"),
-    Family("decode", "regard.families.encode.decoder:Decoder"),
-]
+    _ours("translate", "Translator", "Translate line by line: as many lines come out as go in, in the same order."),
+    _ours("write", "Writer", "Continue a text, shown as it is generated."),
+    _ours("fill", "Filler", "Fill the gaps of a text: the likeliest words with their probabilities."),
+    _ours("answer", "Answerer", "Answer a question about a story, and show the attention of each hop.",
+          shape=MEMORY_NETWORK),
+    Family("encode", "regard.families.encode.pipeline:Encoder", surface="regard.families.encode.surface:ENCODE"),
+    Family("decode", "regard.families.encode.decoder:Decoder", surface="regard.families.encode.surface:DECODE"),
+]  # fmt: skip
 FAMILIES: dict[str, Family] = {family.name: family for family in _OURS}
 
 
@@ -62,9 +71,17 @@ def find_recipe(name: str) -> Any:
     """How the family of this name is trained."""
     family = find_family(name)
     if family is None or family.recipe is None:
+        from regard.config import nearest
+
         known = [one.name for one in all_families().values() if one.recipe]
         raise ConfigError(f"there is no task {name}{nearest(name, known)}")
     return import_part(family.recipe)
+
+
+def find_surface(name: str) -> Any:
+    """How the family of this name is used from outside; the plain way where it does not say."""
+    family = find_family(name)
+    return import_part(family.surface if family and family.surface else PLAIN)
 
 
 def import_part(where: str) -> Any:

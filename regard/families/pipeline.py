@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from regard.engines.cache import CTranslate2Cache, open_cache
 from regard.engines.network import build_empty, fill, list_for, read_for, rows_of, shapes_of
@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from regard.formats.records import Described
 
 Fast = TypeVar("Fast", bound="FastTranslator | FastWriter")
-GENERATING = ("translate", "write")
 PADDING = {"marian": 58100, "pegasus": 0}  # what transformers takes where config.json does not say
 
 
 class Pipeline(Movable):
     """A network, its tokenizer and its folder; each family adds what it can do."""
+
+    auto_class: ClassVar[str | None] = None  # of transformers, that opens the same folder
+    reads_source: ClassVar[bool | None] = None  # of models that generate: whether they read a source first
 
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
         """read: reads the network, which happens when it is first needed."""
@@ -44,8 +46,9 @@ class Pipeline(Movable):
         is_theirs = "foreign" in folder.about
         self.tokenizer: Any = read_tokenizer(folder.path, folder.config if is_theirs else None, rows_of(folder))
         refuse_odd(folder.about)
-        self.generation = generation_of(folder, self.tokenizer)
-        self.tokenizer.refuses_padding = is_theirs and folder.about.get("task") != "write"
+        generates = self.reads_source is not None
+        self.generation = self.read_generation(folder, self.tokenizer) if generates else Generation(ends=())
+        self.tokenizer.refuses_padding = is_theirs and self.reads_source is not False
         self._folder, self._read, self._running = folder, read, running
         self.dropped: list[
             str
@@ -62,6 +65,16 @@ class Pipeline(Movable):
     def engine(self) -> str:
         """What runs it."""
         return "torch"
+
+    @classmethod
+    def read_generation(cls, folder: ModelFolder, tokenizer: Any) -> Generation:
+        """How this model's texts begin and end; its tokenizer then knows it too."""
+        return generation_of(folder, tokenizer, is_translator=bool(cls.reads_source))
+
+    def encode_text(self, text: str) -> list[int]:
+        """The ids that it reads of a text."""
+        ids: list[int] = self.tokenizer.encode(text)
+        return ids
 
     @property
     def architecture(self) -> str:
@@ -130,11 +143,9 @@ def refuse_odd(about: dict[str, Any]) -> None:
                           f"or damaged, copy or train it again")  # fmt: skip
 
 
-def generation_of(folder: ModelFolder, tokenizer: Any) -> Generation:
-    """How this model's texts begin and end; its tokenizer then knows it too. Of models that generate none, nothing."""
-    if folder.about.get("task") not in GENERATING:
-        return Generation(ends=())
-    config, is_translator = folder.config, folder.about["task"] == "translate"
+def generation_of(folder: ModelFolder, tokenizer: Any, *, is_translator: bool) -> Generation:
+    """How this model's texts begin and end; its tokenizer then knows it too."""
+    config = folder.config
     side: dict[str, Any] = config["decoder"] if isinstance(config.get("decoder"), dict) else {}
     size = config.get("vocab_size", side.get("vocab_size"))
     size = size if isinstance(size, int) else sys.maxsize

@@ -87,6 +87,10 @@ class EncoderDecoder(nn.Module):
         """The next tokens of each row, ids (B, T) -> hidden (B, T, D); the cache then holds them too."""
         return self.decoder.advance(self.embedding(ids), cache)
 
+    def outputs(self, rows: Tensor) -> Tensor:
+        """rows (B, T) as sources, and in reverse order as targets -> logits (B, T, V)."""
+        return self.logits(self(rows, rows.flip(0)))
+
 
 class EncoderAndDecoder(nn.Module):
     """An encoder-decoder made of two pretrained models: a text encoder, and a decoder with cross-attention to it."""
@@ -144,6 +148,10 @@ class EncoderAndDecoder(nn.Module):
         """The next tokens of each row, ids (B, T) -> hidden (B, T, D); the cache then holds them too."""
         return self.decoder.stack.advance(self.decoder.embed(ids), cache)
 
+    def outputs(self, rows: Tensor) -> Tensor:
+        """rows (B, T) as sources, and in reverse order as targets -> logits (B, T, V)."""
+        return self.logits(self(rows, rows.flip(0)))
+
 
 class CausalLM(nn.Module):
     """A causal language model: every place predicts the next token from those before it."""
@@ -177,6 +185,10 @@ class CausalLM(nn.Module):
         """The next tokens of each row, ids (B, T) -> hidden (B, T, D); the cache then holds them too."""
         return self.stack.advance(self.embedding(ids), cache)
 
+    def outputs(self, rows: Tensor) -> Tensor:
+        """rows (B, T) -> logits (B, T, V)."""
+        return self.logits(self(rows))
+
 
 class TextEncoder(nn.Module):
     """A bidirectional encoder: BERT without its prediction head."""
@@ -203,6 +215,10 @@ class TextEncoder(nn.Module):
         if self.token_types is not None:
             x = x + (self.token_types.weight[0] if token_types is None else self.token_types(token_types))  # (B, T, D)
         return self.stack(x, may_attend=padding_mask(ids == self.pad_id), wanted=wanted)
+
+    def outputs(self, rows: Tensor) -> Tensor:
+        """rows (B, T) -> hidden (B, T, D)."""
+        return self(rows)
 
 
 class TextDecoder(nn.Module):
@@ -274,3 +290,7 @@ class MaskedLM(TextEncoder):
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
         return F.linear(self.turned(hidden), self.table, self.bias)
+
+    def outputs(self, rows: Tensor) -> Tensor:
+        """rows (B, T) -> logits (B, T, V)."""
+        return self.logits(self(rows))

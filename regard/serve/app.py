@@ -24,6 +24,7 @@ from starlette.exceptions import HTTPException
 
 from regard import __version__
 from regard.errors import FolderError, RegardError
+from regard.families import all_families, find_surface
 from regard.serve.guard import Guard, error_response, log
 from regard.serve.libre import make_libre
 from regard.serve.limits import RequestError
@@ -115,9 +116,13 @@ def _page_file(name: str) -> Response:
 
 @cache
 def _page_files() -> dict[str, bytes]:
-    """The page's own files, and those that draw what was seen."""
+    """The page's own files, those that draw what was seen, and the script of each family under the family's name."""
     found = [one for package in ("regard.look", "regard.serve") for one in files(package).joinpath("page").iterdir()]
-    return {one.name: one.read_bytes() for one in found if Path(one.name).suffix in KINDS}
+    pages = {name: page for name in all_families() if (page := find_surface(name).page)}
+    scripts = {name: page.partition(":") for name, page in pages.items()}
+    return {one.name: one.read_bytes() for one in found if Path(one.name).suffix in KINDS} | {
+        f"{name}.js": files(package).joinpath(file).read_bytes() for name, (package, _, file) in scripts.items()
+    }
 
 
 class Server(uvicorn.Server):

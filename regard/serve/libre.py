@@ -2,90 +2,56 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
-from urllib.parse import parse_qs
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
 
+from regard.families.surface import Text, Texts, Whole
 from regard.serve.aside import aside, aside_in_pieces
-from regard.serve.describe import STRING, TEXTS, WHOLE, described
-from regard.serve.limits import RequestError, check_shape
+from regard.serve.body import check_fields, described, read_body
+from regard.serve.limits import RequestError
 from regard.serve.markup import Passage, lift, put_back
 from regard.serve.registry import ModelRegistry, Served
 
-
-async def read_body(request: Request) -> dict[str, Any]:
-    """The object in a request: JSON, or a form."""
-    body = await request.body()
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    try:
-        if kind == "application/x-www-form-urlencoded":
-            fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=1000, errors="strict")
-            return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
-        check_shape(body)
-        content = json.loads(body)
-    except (ValueError, RecursionError) as problem:
-        raise RequestError(400, f"the request cannot be read: {problem}") from None
-    if not isinstance(content, dict):
-        raise RequestError(400, "the request is not a JSON object")
-    return content
+TRANSLATION = "translation"  # what surfaces offer
+MOST_LETTERS = 2000  # of a text that its language is told from
 
 
-def string(fields: dict[str, Any], name: str, default: str | None = None) -> str:
-    """A field that must be a text."""
-    value = fields.get(name, default)
-    if not isinstance(value, str):
-        raise RequestError(400, f"{name} is missing or not a text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise RequestError(400, f"{name} has half a character (a lone surrogate)") from None
-    return value
+class LibreBody(BaseModel):
+    """LibreTranslate's fields."""
+
+    q: Texts
+    source: Text = "auto"
+    target: Text
+    format: Literal["text", "html"] = "text"
+    alternatives: Whole = Field(0, ge=0, le=15)
 
 
-def number(fields: dict[str, Any], name: str, default: int) -> int:
-    """A field that must be a whole number."""
-    value = fields.get(name, default)
-    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit() and len(value) < 10:
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise RequestError(400, f"{name} is not a whole number")
-    return value
+class DetectBody(BaseModel):
+    """A text in some language."""
+
+    q: Text
 
 
 def make_libre(gallery: ModelRegistry, has_key: bool) -> APIRouter:
     """/translate, /languages, /detect, /frontend/settings."""
     router = APIRouter(tags=["LibreTranslate"])
 
-    about = {
-        "q": TEXTS,
-        "source": STRING,
-        "target": STRING,
-        "format": {"enum": ["text", "html"]},
-        "alternatives": WHOLE,
-    }
-
-    @router.post("/translate", openapi_extra=described("q", "target", **about))
+    @router.post("/translate", openapi_extra=described(LibreBody))
     async def translate(request: Request) -> JSONResponse:
         """q (a text or a list), source (or auto), target, format (text or html), alternatives."""
-        fields = await read_body(request)
-        many = isinstance(fields.get("q"), list)
-        texts = [string({"q": one}, "q") for one in fields["q"]] if many else [string(fields, "q")]
+        asked = check_fields(LibreBody, await read_body(request), 400)
+        many, more = isinstance(asked.q, list), asked.alternatives
+        texts = asked.q if isinstance(asked.q, list) else [asked.q]
         gallery.limits.check_texts(texts)
-        asked, target = string(fields, "source", "auto"), string(fields, "target")
-        form = string(fields, "format", "text")
-        if form not in {"text", "html"}:
-            raise RequestError(400, f"format is {form!r}; it is text or html")
-        more = number(fields, "alternatives", 0)
-        gallery.limits.check_number("alternatives", more, 0, gallery.limits.beams - 1)
-        model, source = gallery.pair(asked, target, " ".join(texts)[:2000])
-        said, others = await (_html if form == "html" else _text)(model, texts, more)
+        model = choose(gallery, asked.source, asked.target, " ".join(texts)[:MOST_LETTERS])
+        said, others = await (_html if asked.format == "html" else _text)(model, texts, more)
         found: dict[str, Any] = {"translatedText": said if many else said[0]}
-        if asked == "auto":
-            guess = {"language": source, "confidence": 100.0}
+        if asked.source == "auto":
+            guess = {"language": languages_of(model)[0], "confidence": 100.0}
             found["detectedLanguage"] = [guess] * len(texts) if many else guess
         if more:
             found["alternatives"] = others if many else others[0]
@@ -95,22 +61,21 @@ def make_libre(gallery: ModelRegistry, has_key: bool) -> APIRouter:
     async def languages() -> list[dict[str, Any]]:
         """What can be translated into what."""
         pairs: dict[str, set[str]] = {}
-        for model in gallery.of("translate"):
-            pairs.setdefault(model.languages[0], set()).add(model.languages[1])
+        for source, target in map(languages_of, gallery.offering(TRANSLATION)):
+            pairs.setdefault(source, set()).add(target)
         return [{"code": code, "name": code, "targets": sorted(targets)} for code, targets in sorted(pairs.items())]
 
-    @router.post("/detect", openapi_extra=described("q", q=STRING))
+    @router.post("/detect", openapi_extra=described(DetectBody))
     async def detect(request: Request) -> list[dict[str, Any]]:
         """Which of the languages that are read here a text is in."""
-        fields = await read_body(request)
-        text = string(fields, "q")
-        gallery.limits.check_texts([text])
-        return gallery.detect(text[:2000])
+        asked = check_fields(DetectBody, await read_body(request), 400)
+        gallery.limits.check_texts([asked.q])
+        return guess_language(gallery, asked.q[:MOST_LETTERS])
 
     @router.get("/frontend/settings")
     async def settings() -> dict[str, Any]:
         """What their page wants to know."""
-        pair = next((model.languages for model in gallery.of("translate")), ("auto", "en"))
+        pair = next(map(languages_of, gallery.offering(TRANSLATION)), ("auto", "en"))
         language = {side: {"code": code, "name": code} for side, code in zip(("source", "target"), pair, strict=True)}
         return {"apiKeys": has_key, "charLimit": gallery.limits.letters, "frontendTimeout": 500, "keyRequired": has_key,
                 "language": language, "suggestions": False, "supportedFilesFormat": []}  # fmt: skip
@@ -118,11 +83,48 @@ def make_libre(gallery: ModelRegistry, has_key: bool) -> APIRouter:
     return router
 
 
+def languages_of(model: Served) -> tuple[str, str]:
+    """What a translator reads and what it writes."""
+    told = model.surface.facts(model.opened)
+    return str(told["source"]), str(told["target"])
+
+
+def choose(gallery: ModelRegistry, source: str, target: str, text: str) -> Served:
+    """The translator between two languages; `auto` is found out."""
+    known = [(model, *languages_of(model)) for model in gallery.offering(TRANSLATION)]
+    fitting = [(model, reads) for model, reads, writes in known if writes == target]
+    there = [model for model, reads in fitting if source in {"auto", reads} or reads == "auto"]
+    if not there:
+        pairs = ", ".join(f"{reads} to {writes}" for _, reads, writes in known)
+        raise RequestError(
+            400, f"nobody here translates from {source} to {target}; there is {pairs or 'no translator'}"
+        )
+    return max(there, key=lambda model: fit(model, text)) if len(there) > 1 else there[0]
+
+
+def guess_language(gallery: ModelRegistry, text: str) -> list[dict[str, Any]]:
+    """Which of the languages that are read here a text may be in, likeliest first, with shares of 100."""
+    scores: dict[str, float] = {}
+    for model in gallery.offering(TRANSLATION):
+        language = languages_of(model)[0]
+        scores[language] = max(scores.get(language, 0.0), fit(model, text))
+    total = sum(score**4 for score in scores.values()) or 1.0
+    found = [{"language": name, "confidence": round(100 * score**4 / total, 1)} for name, score in scores.items()]
+    return sorted(found, key=lambda one: -float(str(one["confidence"])))
+
+
+def fit(model: Served, text: str) -> float:
+    """How well a text suits what a translator reads: letters to a token, of the tokens it knows as sources."""
+    ids = model.opened.tokenizer.encode_part(text)
+    known = model.opened.aligner.reads(ids)
+    return float(len(text) / (len(ids) + 1) * (0.1 + known))
+
+
 async def _text(model: Served, texts: Sequence[str], more: int) -> tuple[list[str], list[list[str]]]:
     """Line by line: a line end in a text stays where it is."""
     lines = [text.split("\n") for text in texts]
     flat = [line for one in lines for line in one]
-    found = iter(await model.translate(flat, n_best=1 + more, beam=max(4, 1 + more)))
+    found = iter(await model.surface.offers[TRANSLATION](model, flat, n_best=1 + more))
     said, others = [], []
     for one in lines:
         translations = [next(found) for _ in one]
@@ -137,7 +139,7 @@ async def _html(model: Served, texts: Sequence[str], more: int) -> tuple[list[st
     lifted = await aside_in_pieces(lambda some: [lift(text) for text in some], texts)
     parts = [one for some in lifted for one in some]
     passages = [part for one in parts for part in one if isinstance(part, Passage) and part.words]
-    found = await model.translate([passage.text for passage in passages], alignments=True)
+    found = await model.surface.offers[TRANSLATION](model, [passage.text for passage in passages], alignments=True)
     told = {id(passage): answer for passage, answer in zip(passages, found, strict=True)}
 
     def assemble(one: list[str | Passage]) -> str:

@@ -54,10 +54,10 @@ class Limits:
         if sum(map(len, texts)) > 10 * self.letters:
             raise RequestError(413, f"more than {10 * self.letters} characters in one request")
 
-    def check_tokens(self, what: str, tokens: int, most: int) -> None:
-        """Raises what has too many tokens, which is what it costs."""
-        if tokens > most:
-            raise RequestError(413, f"{what}: {tokens} tokens; at most {most} are taken")
+    def check_count(self, what: str, count: int, most: int, unit: str = "tokens") -> None:
+        """Raises what has too many tokens, which is what it costs, or too much of something else."""
+        if count > most:
+            raise RequestError(413, f"{what}: {count} {unit}; at most {most} are taken")
 
     def check_number(self, name: str, value: float, least: float, most: float) -> None:
         """Raises what is out of its bounds."""

@@ -11,18 +11,56 @@ import struct
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
+from pydantic import BaseModel, Field, Strict, StringConstraints
 
-from regard.serve.describe import SHARE, STRING, SWITCH, TEXTS, WHOLE, described
-from regard.serve.libre import number, read_body, string
+from regard.families.surface import Share, Text, Texts, Whole
+from regard.serve.body import check_fields, described, read_body
 from regard.serve.limits import RequestError
-from regard.serve.own import texts_of, told_aside
+from regard.serve.own import told_aside
 from regard.serve.registry import ModelRegistry, Served
 
-MOST_CHANCES, MOST_STOPS, STOP_LETTERS = 8, 4, 200
+COMPLETION, STREAM, EMBEDDING = "completion", "stream", "embedding"  # what surfaces offer
+Stop = Annotated[str, Strict(), StringConstraints(min_length=1, max_length=200)]
+
+
+class CompletionBody(BaseModel):
+    """OpenAI's fields and its defaults; null is as good as to leave one out."""
+
+    model: Text
+    prompt: Texts = ""
+    n: Whole = Field(1, ge=1, le=8)
+    max_tokens: Annotated[Whole, Field(ge=1, le=2048)] | None = 16
+    temperature: Annotated[Share, Field(ge=0, le=2)] | None = 1.0
+    top_p: Annotated[Share, Field(ge=1e-6, le=1)] | None = 1.0
+    seed: Annotated[Whole, Field(ge=0, lt=2**31)] | None = None
+    stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
+    logprobs: Annotated[Whole, Field(ge=0, le=8)] | None = None
+    stream: Annotated[bool, Strict()] | None = False
+
+    @property
+    def prompts(self) -> list[str]:
+        """All of them."""
+        return [self.prompt] if isinstance(self.prompt, str) else self.prompt
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How to go on, in the words of a writer."""
+        stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        found: dict[str, Any] = {"tokens": self.max_tokens or 16, "seed": self.seed, "stop": tuple(stops)}
+        found["temperature"] = 1.0 if self.temperature is None else self.temperature
+        return found | ({"top_p": self.top_p} if self.top_p is not None and self.top_p < 1 else {})
+
+
+class EmbeddingBody(BaseModel):
+    """OpenAI's fields of embeddings."""
+
+    input: Texts
+    model: Text | None = None
+    encoding_format: Literal["float", "base64"] = "float"  # base64: of little-endian float32
 
 
 def make_openai(gallery: ModelRegistry) -> APIRouter:
@@ -41,40 +79,29 @@ def make_openai(gallery: ModelRegistry) -> APIRouter:
             raise RequestError(404, f"there is no model {name}")
         return _card(gallery.models[name])
 
-    about = {"model": STRING, "prompt": TEXTS, "n": WHOLE, "max_tokens": WHOLE, "temperature": SHARE, "top_p": SHARE,
-             "seed": WHOLE, "stop": TEXTS, "logprobs": WHOLE, "stream": SWITCH}  # fmt: skip
-
-    @router.post("/completions", response_model=None, openapi_extra=described("model", **about))
+    @router.post("/completions", response_model=None, openapi_extra=described(CompletionBody))
     async def completions(request: Request) -> JSONResponse | StreamingResponse:
         """Goes on with a prompt: n, max_tokens, temperature, top_p, seed, stop, logprobs, stream."""
-        fields = await read_body(request)
-        model = gallery.find(string(fields, "model"), "write")
-        asked = fields.get("prompt", "")
-        prompts = (
-            [string({"prompt": one}, "prompt") for one in asked]
-            if isinstance(asked, list)
-            else [string(fields, "prompt", "")]
-        )
+        asked = check_fields(CompletionBody, await read_body(request))
+        model, prompts = gallery.find_offering(asked.model, COMPLETION), asked.prompts
         gallery.limits.check_texts(prompts)
         if not prompts:
             raise RequestError(422, "prompt is an empty list")
-        samples = number(fields, "n", 1)
-        gallery.limits.check_number("n times prompts", samples * len(prompts), 1, gallery.limits.samples)
-        options = _options(fields, gallery)
-        chances = number(fields, "logprobs", 0) if fields.get("logprobs") is not None else 0
-        gallery.limits.check_number("logprobs", chances, 0, MOST_CHANCES)
+        gallery.limits.check_number("n times prompts", asked.n * len(prompts), 1, gallery.limits.samples)
+        chances = asked.logprobs or 0
         about = {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": int(time.time()),
                  "model": model.name}  # fmt: skip
-        if fields.get("stream") is True:
-            if samples * len(prompts) > 1 or chances:
+        if asked.stream:
+            if asked.n * len(prompts) > 1 or chances:
                 raise RequestError(422, "a stream is of one prompt, with n=1 and without logprobs")
-            events = _stream(model, prompts[0], options, about)
+            events = _stream(model, prompts[0], asked.options, about)
             first = await anext(events)  # who is refused is told so by the status
             return StreamingResponse(_after(first, events), media_type="text/event-stream")
+        complete = model.surface.offers[COMPLETION]
         choices: list[dict[str, Any]] = []
         written = 0
         for prompt in prompts:
-            for found in await model.written(prompt, samples, options | {"chances": chances}):
+            for found in await complete(model, prompt, asked.n, asked.options | {"chances": chances}):
                 choices.append({"index": len(choices), "text": found.text, "finish_reason": found.reason,
                                 "logprobs": _logprobs(found) if chances else None})  # fmt: skip
                 written += len(found.tokens)
@@ -87,53 +114,25 @@ def make_openai(gallery: ModelRegistry) -> APIRouter:
 
 
 def _embed(router: APIRouter, gallery: ModelRegistry) -> None:
-    about = {"model": STRING, "input": TEXTS, "encoding_format": {"enum": ["float", "base64"]}}
-
-    @router.post("/embeddings", openapi_extra=described("input", **about))
+    @router.post("/embeddings", openapi_extra=described(EmbeddingBody))
     async def embeddings(request: Request) -> Response:
         """input (a text or a list), model, encoding_format (float, or base64 of little-endian float32)."""
-        fields = await read_body(request)
-        name = string(fields, "model") if fields.get("model") is not None else None
-        model = gallery.find(name, "encode")
-        form = string(fields, "encoding_format", "float")
-        if form not in {"float", "base64"}:
-            raise RequestError(400, f"encoding_format is {form!r}; it is float or base64")
-        texts = texts_of(fields, "input")
+        asked = check_fields(EmbeddingBody, await read_body(request))
+        model = gallery.find_offering(asked.model, EMBEDDING)
+        texts = [asked.input] if isinstance(asked.input, str) else asked.input
         if not texts:
             raise RequestError(422, "input is an empty list")
-        found = await model.encode(texts)
-        entries = [{"object": "embedding", "index": number, "embedding": _packed(one) if form == "base64" else one}
+        found = await model.surface.offers[EMBEDDING](model, texts)
+        is_packed = asked.encoding_format == "base64"
+        entries = [{"object": "embedding", "index": number, "embedding": _packed(one) if is_packed else one}
                    for number, one in enumerate(found)]  # fmt: skip
         read = sum(await model.sizes(texts))
         usage = {"prompt_tokens": read, "total_tokens": read}
-        return await told_aside({"object": "list", "model": model.name, "usage": usage}, "data", entries)
+        return await told_aside({"object": "list", "model": model.name, "usage": usage, "data": entries})
 
 
 def _packed(vector: list[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
-
-
-def _options(fields: dict[str, Any], gallery: ModelRegistry) -> dict[str, Any]:
-    tokens = number(fields, "max_tokens", 16) if fields.get("max_tokens") is not None else 16
-    gallery.limits.check_number("max_tokens", tokens, 1, gallery.limits.written)
-    seed = number(fields, "seed", 0) if fields.get("seed") is not None else secrets.randbits(31)
-    gallery.limits.check_number("seed", seed, 0, 2**31 - 1)
-    stop = fields.get("stop") or []
-    stops = [stop] if isinstance(stop, str) else stop
-    if not isinstance(stops, list) or not all(isinstance(one, str) and one for one in stops) or len(stops) > MOST_STOPS:
-        raise RequestError(422, f"stop is a text or a list of at most {MOST_STOPS} texts")
-    if any(len(one) > STOP_LETTERS for one in stops):
-        raise RequestError(422, f"a stop text has at most {STOP_LETTERS} characters")
-    found: dict[str, Any] = {"tokens": tokens, "seed": seed, "stop": tuple(stops)}
-    for name, default, least, most in (("temperature", 1.0, 0.0, 2.0), ("top_p", 1.0, 1e-6, 1.0)):
-        value = default if fields.get(name) is None else fields[name]
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise RequestError(422, f"{name} is not a number")
-        gallery.limits.check_number(name, value, least, most)  # nor is what is not a number between two
-        found[name] = float(value)
-    if found["top_p"] == 1.0:
-        del found["top_p"]
-    return found
 
 
 async def _stream(model: Served, prompt: str, options: dict[str, Any], about: dict[str, Any]) -> AsyncIterator[bytes]:
@@ -146,7 +145,7 @@ async def _stream(model: Served, prompt: str, options: dict[str, Any], about: di
             loop.call_soon_threadsafe(pieces.put_nowait, piece)
         return is_read
 
-    task = asyncio.create_task(model.stream(prompt, options, push))
+    task = asyncio.create_task(model.surface.offers[STREAM](model, prompt, options, push))
     task.add_done_callback(lambda _: pieces.put_nowait(None))
     has_begun = False
     try:

@@ -1,145 +1,107 @@
-"""Our own API under /api: what the page speaks, and whoever wants more than the others' have."""
+"""Our own API under /api: one route for each family, as its surface declares it, and what the page speaks."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from regard.families.translate.translation import Translation
+from regard.families import all_families, find_surface
+from regard.families.surface import Body, LookBody, Surface, Text
 from regard.files import parse_json, read_regular
 from regard.install import ABOUT, MOST_JSON_BYTES
 from regard.serve.aside import aside
-from regard.serve.describe import STRING, SWITCH, TEXTS, WHOLE, described
-from regard.serve.libre import number, read_body, string
+from regard.serve.body import check_fields, described, read_body
 from regard.serve.limits import RequestError
-from regard.serve.registry import ModelRegistry, as_dict
-from regard.text.stories import split_sentences
+from regard.serve.registry import ModelRegistry
 from regard.training.log import METRICS, SNAPSHOTS, read_after
 
 LETTERS_EACH = 400  # of a translation or a vector in an answer, about
 MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training that are told at a time
 
 
-def texts_of(fields: dict[str, Any], name: str) -> list[str]:
-    """A field that is a text or a list of texts."""
-    value = fields.get(name)
-    return [string({name: one}, name) for one in value] if isinstance(value, list) else [string(fields, name)]
+class TokenizeBody(Body):
+    """A text to see the tokens of."""
+
+    text: Text
 
 
-def story_of(fields: dict[str, Any]) -> list[str]:
-    """The sentences of a story: a text is split as everywhere else, a list is taken as it is."""
-    story = (
-        split_sentences(string(fields, "story")) if isinstance(fields.get("story"), str) else texts_of(fields, "story")
-    )
-    if not any(sentence.strip() for sentence in story):
-        raise RequestError(422, "the story has no sentence")
-    return story
+async def told_aside(found: Mapping[str, Any]) -> Response:
+    """An object with lists in it that may be long: an entry is written at a time, so that others are answered."""
 
-
-async def told_aside(about: dict[str, Any], name: str, entries: list[Any]) -> Response:
-    """An object with a list in it that may be long: an entry is written at a time, so that others are answered."""
+    def encode(value: Any) -> str:
+        if not isinstance(value, list):
+            return json.dumps(value, ensure_ascii=False)
+        return f"[{','.join(json.dumps(one, ensure_ascii=False, separators=(',', ':')) for one in value)}]"
 
     def write() -> bytes:
-        head = json.dumps(about, ensure_ascii=False)[:-1] if about else "{"
-        listed = ",".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in entries)
-        return f'{head}, "{name}": [{listed}]}}'.encode()
+        return f"{{{', '.join(f'{json.dumps(name)}: {encode(value)}' for name, value in found.items())}}}".encode()
 
-    return Response(await aside(write, LETTERS_EACH * len(entries)), media_type="application/json")
+    entries = sum(len(value) for value in found.values() if isinstance(value, list))
+    return Response(await aside(write, LETTERS_EACH * entries), media_type="application/json")
 
 
 def make_own(gallery: ModelRegistry) -> APIRouter:
     """/api/…"""
     router = APIRouter(prefix="/api", tags=["regard"])
-    limits = gallery.limits
 
     @router.get("/models")
     async def models() -> list[dict[str, Any]]:
         """What is served."""
         return [model.describe() for model in gallery.models.values()]
 
-    about = {"text": TEXTS, "model": STRING, "beam": WHOLE, "n_best": WHOLE, "prefix": STRING}
-
-    @router.post("/translate", openapi_extra=described("text", **about))
-    async def translate(request: Request) -> Response:
-        """text (or a list), model, beam, n_best, prefix, alignments: translations with scores and alternatives."""
-        fields = await read_body(request)
-        model = gallery.find(optional(fields, "model"), "translate")
-        texts = texts_of(fields, "text")
-        beam, n_best = number(fields, "beam", 4), number(fields, "n_best", 1)
-        for name, value in (("beam", beam), ("n_best", n_best)):
-            limits.check_number(name, value, 1, limits.beams)
-        prefix = string(fields, "prefix", "")
-        limits.check_texts(texts)
-        options = {"beam": beam, "n_best": n_best, "alignments": True} | ({"prefix": prefix} if prefix else {})
-        found = await model.translate(texts, **options)
-        return await told_aside({"model": model.name}, "translations", [_told(one) for one in found])
-
-    @router.post("/fill", openapi_extra=described("text", text=STRING, model=STRING, top=WHOLE))
-    async def fill(request: Request) -> dict[str, Any]:
-        """text with [MASK], top: what may stand in each gap."""
-        fields = await read_body(request)
-        model = gallery.find(optional(fields, "model"), "fill")
-        return as_dict(await model.fill(string(fields, "text"), number(fields, "top", 5)))
-
-    @router.post("/answer", openapi_extra=described("story", "question", story=TEXTS, question=STRING, model=STRING))
-    async def answer(request: Request) -> dict[str, Any]:
-        """story (a text, or a list of sentences), question: the answer, and what each hop looked at."""
-        fields = await read_body(request)
-        model = gallery.find(optional(fields, "model"), "answer")
-        return as_dict(await model.answer(story_of(fields), string(fields, "question")))
-
-    @router.post("/encode", openapi_extra=described("text", text=TEXTS, model=STRING))
-    async def encode(request: Request) -> Response:
-        """text (or a list), model: the vector of each."""
-        fields = await read_body(request)
-        model = gallery.find(optional(fields, "model"), "encode")
-        found = await model.encode(texts_of(fields, "text"))
-        return await told_aside({"model": model.name}, "vectors", found)
-
-    _look_inside(router, gallery)
+    surfaces = {name: find_surface(name) for name in all_families()}
+    for name, surface in surfaces.items():
+        if surface.body is not None:
+            _answer(router, gallery, name, surface)
+    _look_inside(router, gallery, [surface.look for surface in surfaces.values() if surface.look is not None])
     _watch_runs(router, gallery)
     return router
 
 
-def _look_inside(router: APIRouter, gallery: ModelRegistry) -> None:
-    limits = gallery.limits
+def _answer(router: APIRouter, gallery: ModelRegistry, name: str, surface: Surface) -> None:
+    """The route of a family."""
+    body, compute = surface.body, surface.answer
+    assert body is not None and compute is not None, "a route has fields and an answer"
 
-    about = {"model": STRING, "text": STRING, "target": STRING, "story": TEXTS, "why": SWITCH}
+    async def answer(request: Request) -> Response:
+        asked = check_fields(body, await read_body(request))
+        model = gallery.find(asked.model, f"to {name}", lambda one: one.task == name)
+        return await told_aside(await compute(model, asked))
 
-    @router.post("/look", openapi_extra=described("text", **about))
+    router.post(f"/{name}", name=name, description=compute.__doc__, openapi_extra=described(body))(answer)
+
+
+def _look_inside(router: APIRouter, gallery: ModelRegistry, bodies: list[type[LookBody]]) -> None:
+    @router.post("/look", openapi_extra=described(*dict.fromkeys(bodies)))
     async def look(request: Request) -> Response:
-        """text, and target or story: all that was seen, as `regard look --to look.json` has it."""
+        """text, and what the family of the model needs with it: all that was seen, as `regard look` writes it."""
         fields = await read_body(request)
-        model = gallery.find(optional(fields, "model"))
-        options: dict[str, Any] = {"target": optional(fields, "target"), "why": fields.get("why") is True or None}
-        if model.task == "answer":
-            options = {"story": tuple(story_of(fields)), "why": options["why"]}
-        elif model.task != "translate":
-            options.pop("target")
-        return Response(await model.look(string(fields, "text"), **options), media_type="application/json")
+        model = gallery.find(check_fields(Body, fields).model)
+        if model.surface.look is None:
+            raise RequestError(422, f"a model to {model.task} is not looked into here")
+        asked = check_fields(model.surface.look, fields)
+        return Response(await model.look(asked), media_type="application/json")
 
-    @router.post("/tokenize", openapi_extra=described("text", model=STRING, text=STRING))
+    @router.post("/tokenize", openapi_extra=described(TokenizeBody))
     async def tokenize(request: Request) -> Response:
         """text, model: its tokens and their ids."""
-        fields = await read_body(request)
-        model = gallery.find(optional(fields, "model"))
-        text = string(fields, "text")
-        limits.check_texts([text])
+        asked = check_fields(TokenizeBody, await read_body(request))
+        model = gallery.find(asked.model)
+        gallery.limits.check_texts([asked.text])
         tokenizer = model.opened.tokenizer
 
         def write() -> bytes:
-            ids = tokenizer.encode(text)
+            ids = tokenizer.encode(asked.text)
             found = {"model": model.name, "ids": ids, "tokens": tokenizer.tokens(ids)}
             return json.dumps(found, ensure_ascii=False).encode()
 
-        return Response(await aside(write, len(text)), media_type="application/json")
+        return Response(await aside(write, len(asked.text)), media_type="application/json")
 
 
 def _watch_runs(router: APIRouter, gallery: ModelRegistry) -> None:
@@ -170,11 +132,6 @@ async def _watched(gallery: ModelRegistry, name: str, read: Callable[[Path], dic
     return Response(content, media_type="application/json")
 
 
-def optional(fields: dict[str, Any], name: str) -> str | None:
-    """A field that may be left out."""
-    return string(fields, name) if fields.get(name) is not None else None
-
-
 def read_run(folder: Path, after: int) -> dict[str, Any]:
     """The newest events of a run's metrics, as far as they are whole."""
     try:
@@ -196,9 +153,3 @@ def _entries_after(path: Path, after: int, most: int) -> list[dict[str, Any]]:
         return []
     except OSError:
         raise RequestError(503, f"{path.name} of this run cannot be read now") from None
-
-
-def _told(one: Translation) -> dict[str, Any]:
-    """A translation as JSON has it, which cannot say "not a number"; nothing is copied, as a document is long."""
-    score = None if math.isnan(one.score) else one.score
-    return vars(one) | {"score": score, "alternatives": [_told(other) for other in one.alternatives]}

@@ -75,7 +75,7 @@ def compare_claim(
     assert installed is not None, "else this is known"
     rows = draw_rows(model, tokenizer)
     with torch.inference_mode():
-        logits = run_rows(model, config.task, rows)
+        logits = model.outputs(rows)
     found = _ask(folder, save({"rows": rows, "logits": logits.float().contiguous()}), is_over)
     if "difference" not in found:
         return Claim({"version": installed} | found, found.get("differs"))
@@ -152,15 +152,6 @@ def _kind_of(tokenizer: Any) -> Any:
 
 
 READ, LENGTH = 240, 6  # ids that are read, and how many of them in a row
-
-
-def run_rows(model: Any, task: str, rows: Tensor) -> Tensor:
-    """The logits of a network of ours for rows of ids, (B, T, V); of an encoder, the hidden states, (B, T, D)."""
-    if task == "translate":
-        found: Tensor = model.logits(model(rows, rows.flip(0)))
-        return found
-    found = model(rows)
-    return found if task == "encode" else model.logits(found)
 
 
 def draw_rows(model: Any, tokenizer: Any) -> Tensor:

@@ -88,6 +88,8 @@ def refuse_unused(task: str, wanted: Settings, config: RunConfig | None = None) 
     """Refuses what was given and would change nothing for this family; with every setting decided (config), also what
     would change nothing for this kind of it, or beside other settings.
     """
+    if task not in {user.split()[0] for user in EVERY}:
+        return  # a family of another package: its recipe says
     users = [user for user in EVERY if user.split()[0] == task and (config is None or _is(user, config))]
     for name, value in _given(wanted):
         if name in FOLLOWS:

@@ -74,7 +74,7 @@ def test_options_of_an_evaluation_of_another_family(folder, writer_folder, pairs
 
 
 def test_a_direction_is_for_translations():
-    assert "--direction en-de is for translate" in refused("demo", "fill", "--direction", "en-de")
+    assert "--direction en-de is for translations" in refused("demo", "fill", "--direction", "en-de")
 
 
 @pytest.mark.parametrize(

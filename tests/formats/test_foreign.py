@@ -104,7 +104,7 @@ def test_a_foreign_writer_goes_on_as_generate_does(name, tmp_path, pairs):
     writer = regard.load(tmp_path)
     assert writer.engine == "torch" and not (tmp_path / "ctranslate2").exists()  # nothing is written into it
     ids = transformers.AutoTokenizer.from_pretrained(tmp_path)("The dog")["input_ids"]
-    assert writer.read("The dog") == ids and writer.read("") == [0]
+    assert writer.encode_text("The dog") == ids and writer.encode_text("") == [0]
     said = theirs.generate(torch.tensor([ids]), max_new_tokens=20, do_sample=False, pad_token_id=0)[0, len(ids) :]
     kept = [i for i in said.tolist() if i != 0] if 0 in said else said.tolist()
     assert writer("The dog", tokens=20, temperature=0) == writer.tokenizer.decode(kept)

@@ -84,7 +84,7 @@ def test_a_trained_writer_opens_with_its_tokenizer_and_says_the_same(writer_fold
     tokenizer = transformers.AutoTokenizer.from_pretrained(writer_folder)
     text = "The old dog sleeps.\n  I see <|endoftext|> it."
     ids = tokenizer(text, return_tensors="pt").input_ids
-    assert ids[0].tolist() == writer.read(text) == [writer.tokenizer.end_id, *writer.tokenizer.encode_part(text)]
+    assert ids[0].tolist() == writer.encode_text(text) == [writer.tokenizer.end_id, *writer.tokenizer.encode_part(text)]
     assert tokenizer.decode(ids[0], skip_special_tokens=True) == text
     ids = ids[:, :20]
     with torch.no_grad():
@@ -102,9 +102,9 @@ def test_a_trained_filler_opens_with_its_tokenizer_and_says_the_same(filler_fold
     tokenizer = transformers.AutoTokenizer.from_pretrained(filler_folder)
     text = "The old [MASK] sleeps in the house."
     batch = tokenizer(text, return_tensors="pt")
-    assert batch.input_ids[0].tolist() == filler.encode(text)
+    assert batch.input_ids[0].tolist() == filler.encode_text(text)
     with torch.no_grad():
-        chances = theirs(**batch).logits[0, filler.encode(text).index(filler.tokenizer.mask_id)].softmax(-1)
+        chances = theirs(**batch).logits[0, filler.encode_text(text).index(filler.tokenizer.mask_id)].softmax(-1)
     best = filler.fill(text, top=1).gaps[0][0]
     assert best.probability == pytest.approx(chances[filler.tokenizer.id_of(best.text)].item(), abs=1e-4)
 

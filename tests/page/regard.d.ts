@@ -76,6 +76,7 @@ interface Data extends Inspected {
   kept: Map<string, Float32Array>;
   map(kind: string, key: string): Float32Array | null;
   table(kind: string, key: string, byWords: boolean): Table | null;
+  isStory: boolean;
 }
 
 interface Scaled {
@@ -164,6 +165,7 @@ interface Regard {
   askJson(path: string, fields?: Record<string, unknown>, signal?: AbortSignal): Promise<any>;
   newest<Given extends any[]>(work: (signal: AbortSignal, ...given: Given) => Promise<unknown>): (...given: Given) => Promise<unknown>;
   complain(message: string): void;
+  load(script: string): Promise<unknown>;
   after<Given extends any[]>(milliseconds: number, work: (...given: Given) => unknown): (...given: Given) => void;
   flatMap(data: Inspected, about: Kind, key: string): number[];
   lookBox(): LookBox;

@@ -30,6 +30,8 @@ KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
 class Encoder(Pipeline):
     """A model that makes a vector of a text."""
 
+    auto_class = "AutoModel"
+
     @classmethod
     def open(cls, folder: ModelFolder, running: EngineOptions) -> Encoder:
         """The encoder in a folder."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions, refuse_fast
 from regard.errors import ConfigError, FolderError
+from regard.families.fill import MASK, TOP
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.folder import ModelFolder
 from regard.text.given import a_text, given_texts, name_unknown, unknown_parts
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from regard.config import ModelConfig
     from regard.look.inspection import Inspection
     from regard.model.transformer import MaskedLM
-
-MASK = "[MASK]"
-TOP = 5
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,8 @@ class Filled:
 
 class Filler(Pipeline):
     """A trained model that fills gaps."""
+
+    auto_class = "AutoModelForMaskedLM"
 
     @classmethod
     def open(cls, folder: ModelFolder, running: EngineOptions) -> Filler:
@@ -74,7 +74,7 @@ class Filler(Pipeline):
         import torch
 
         refuse_below_one(top=top)
-        ids = self.encode(text)
+        ids = self.encode_text(text)
         gaps = [place for place, number in enumerate(ids) if number == self.tokenizer.mask_id]
         if not gaps:
             raise ConfigError(f"{text!r} has no {MASK}; write {MASK} where a word is to be filled in")
@@ -104,7 +104,7 @@ class Filler(Pipeline):
         """The parts of a text that the model has never seen."""
         return unknown_parts(self.tokenizer, text.split(MASK))
 
-    def encode(self, text: str) -> list[int]:
+    def encode_text(self, text: str) -> list[int]:
         """The ids of a text in which [MASK] is a gap."""
         a_text(text)
         ids = self.tokenizer.encode(text) if "foreign" in self.about else self._encode_parts(text)
@@ -153,6 +153,6 @@ class Filler(Pipeline):
         """
         from regard.families.looking import look_at_gaps
 
-        ids = self.encode(text)
+        ids = self.encode_text(text)
         gaps = [place for place, number in enumerate(ids) if number == self.tokenizer.mask_id]
         return look_at_gaps(self, text, ids, gaps, why)

@@ -34,7 +34,10 @@ def read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
     from regard.formats import encoder_decoder
     from regard.model.transformer import EncoderAndDecoder
 
-    shape, told = read_shape(folder, encoder_decoder.import_config), generation_of(folder, tokenizer)
+    shape, told = (
+        read_shape(folder, encoder_decoder.import_config),
+        generation_of(folder, tokenizer, is_translator=True),
+    )
     config: ModelConfig = shape.model_copy(update={"start_id": told.start})
     listed = list_for(folder, *_sides(config, tokenizer))
     model = build_empty(lambda: EncoderAndDecoder(config, tokenizer.pad_id, told.never))

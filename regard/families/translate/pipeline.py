@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from regard.alignment.links import Links
-from regard.decoding.settings import Search
+from regard.decoding.settings import BEAM, Search
 from regard.engines.described import alignment_of, describe_translator, longest_source
 from regard.engines.layout import default_limit
 from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError
-from regard.families.pipeline import Pipeline, generation_of, refuse_below_one
+from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.families.translate.aligner import Aligner, align_pairs, score_alignment
 from regard.families.translate.pair import read_pair
 from regard.families.translate.translation import Translation, join, notes_on, put_in_words
@@ -49,7 +49,7 @@ ONE_OR_SEVERAL = "a text (translate takes one, translate_all takes several)"
 class Translator(Pipeline):
     """A trained model that translates."""
 
-    BEAM = 4
+    auto_class, reads_source = "AutoModelForSeq2SeqLM", True
 
     @classmethod
     def open(cls, folder: ModelFolder, running: EngineOptions) -> Translator:
@@ -62,7 +62,7 @@ class Translator(Pipeline):
             if folder.config.get("model_type") == "encoder-decoder":
                 return read_pair(folder, tokenizer)
             layout = choose_layout(folder, {"marian": marian, "pegasus": marian, "regard-translate": own})
-            told = generation_of(folder, tokenizer)
+            told = cls.read_generation(folder, tokenizer)
 
             def build(config: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
                 if config.encoder:

@@ -24,13 +24,13 @@ from regard.data.batch import PairBatch
 from regard.data.collate import collate_pairs
 from regard.data.loader import Loader
 from regard.data.tokens import EncodedPairs, Packer
+from regard.decoding.settings import BEAM
 from regard.engines.cache import SHORTLIST
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.held_out import HeldOutPairs, real_loss
 from regard.families.table import choose, count_words
 from regard.families.translate.pair import put_together
-from regard.families.translate.pipeline import Translator
 from regard.folder import Content
 from regard.formats import encoder_decoder, marian, own
 from regard.formats.tokenizers import translator_config
@@ -263,7 +263,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     """The files of a translator, in Hugging Face layout; a shape that has no class there says so."""
     end, pad = tokenizer.end_id, tokenizer.pad_id
     config = encoder_decoder.export_config(model, end, pad) if model.encoder else marian.export_config(model, end, pad)
-    generation = marian.generation_config(end, pad, Translator.BEAM, model.max_positions)
+    generation = marian.generation_config(end, pad, BEAM, model.max_positions)
     if model.encoder:
         exported = encoder_decoder.export_weights(weights, model)
         generation |= {"bos_token_id": model.start_id, "decoder_start_token_id": model.start_id}

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.decoding.settings import Sampling
+from regard.decoding.settings import TEMPERATURE, TOKENS, Sampling
 from regard.engines.described import describe_writer
 from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from regard.engines.ctranslate2 import FastWriter
     from regard.look.inspection import Inspection, TokenScore
 
-TOKENS = 200
 TOLD_TOGETHER = 128  # tokens whose probabilities are computed at a time: each takes a row of the whole vocabulary
 CONTEXT = 8  # tokens before a piece that are decoded with it
 
@@ -46,6 +45,8 @@ class Sample:
 
 class Writer(Pipeline):
     """A trained model that continues a text."""
+
+    auto_class, reads_source = "AutoModelForCausalLM", False
 
     @classmethod
     def open(cls, folder: ModelFolder, running: EngineOptions) -> Writer:
@@ -90,7 +91,7 @@ class Writer(Pipeline):
         prompt: str = "",
         *,
         tokens: int = TOKENS,
-        temperature: float = 1.0,
+        temperature: float = TEMPERATURE,
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int | None = None,
@@ -112,7 +113,7 @@ class Writer(Pipeline):
         return _before_stop(self._pieces(prompt, ids), stops)
 
     def sample(
-        self, prompt: str = "", *, tokens: int = TOKENS, temperature: float = 1.0, top_k: int | None = None,
+        self, prompt: str = "", *, tokens: int = TOKENS, temperature: float = TEMPERATURE, top_k: int | None = None,
         top_p: float | None = None, seed: int | None = None, stop: Sequence[str] = (), chances: int = 0,
         push: Callable[[str], bool] = lambda _: True,
     ) -> Sample:  # fmt: skip
@@ -200,24 +201,24 @@ class Writer(Pipeline):
         """
         from regard.families.looking import look_at_text
 
-        unknown, ids, window = self.unknown(text), self.read(text), self.model.config.max_positions
+        unknown, ids, window = self.unknown(text), self.encode_text(text), self.model.config.max_positions
         notes = [name_unknown(unknown)] if unknown else []
         if len(ids) > window:
             notes.append(f"the text has {len(ids)} tokens, and the model sees {window} at a time; "
                          f"the last {window} are shown")  # fmt: skip
         return look_at_text(self, "write", text, ids[-window:], why, notes)
 
-    def read(self, prompt: str) -> list[int]:
+    def encode_text(self, text: str) -> list[int]:
         """What it reads of a prompt: one of ours begins each text with a mark, others as their tokenizer says. An empty
         prompt is the begin alone.
         """
-        ids: list[int] = self.tokenizer.encode(prompt)
+        ids: list[int] = self.tokenizer.encode(text)
         is_opened = "foreign" in self.about or ids[:1] == [self.tokenizer.begin_id]
         return ids if ids and is_opened else [self.tokenizer.begin_id, *ids]
 
     def _ids(self, prompt: str, sampling: Sampling, seed: int | None) -> Iterator[int]:
         """Ids until the end of the text."""
-        read = self.read(prompt)
+        read = self.encode_text(prompt)
         if self._fast is not None:
             self.refuse_recording()
             yield from self._fast.ids(read, sampling, seed)

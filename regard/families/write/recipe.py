@@ -161,7 +161,7 @@ def _sample(model: Any, tokenizer: Tokenizer) -> str:
     """What the model writes when it starts from nothing, the same draw every time."""
     start = torch.tensor([[tokenizer.end_id]], device=next(model.parameters()).device)
     step = TextStep(model.eval(), start)
-    ids = sample(step, step.logits, Sampling(temperature=0.8), torch.Generator().manual_seed(0))
+    ids = sample(step, step.logits, Sampling(), torch.Generator().manual_seed(0))
     return tokenizer.decode(list(islice(ids, SAMPLE)))
 
 

@@ -11,6 +11,11 @@ regard.Data = class {
     this.kept = new Map();
   }
 
+  // Whether what is attended to are the sentences of a story, by hops, and not tokens.
+  get isStory() {
+    return "hops" in this.kinds;
+  }
+
   // kind: "cross", "text" … · key: "mean", "rollout", "alignment", "2-3" (layer and head from 1)
   map(kind, key) {
     const name = `${kind}-${key}`;

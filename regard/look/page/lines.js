@@ -2,7 +2,7 @@
 // Heads as lines between two columns of tokens: the stronger the attention, the stronger the line.
 regard.views.push({
   name: "lines", title: "Lines", key: "3", isScaled: true,
-  fits: (data) => data.task !== "answer",
+  fits: (data) => !data.isStory,
   draw(state, box) {
     const table = state.data.table(state.kind, state.key, state.byWords);
     if (!table) return box.append(regard.make("p", {}, "Still being read …"));

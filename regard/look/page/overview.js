@@ -2,7 +2,7 @@
 // All layers and heads at a glance, each a small picture with how spread it is and whether it is stuck on one place.
 regard.views.push({
   name: "overview", title: "All heads", key: "4", isScaled: true,
-  fits: (data) => data.task !== "answer",
+  fits: (data) => !data.isStory,
   draw(state, box) {
     const about = state.data.kinds[state.kind];
     box.append(regard.make("p", { class: "legend" },

@@ -7,14 +7,14 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
   const views = regard.views.filter((view) => view.fits(data));
   const state = {
     data, kind: kinds[0], key: kinds[0] === "cross" && data.aligning ? "alignment" : "mean", view: views[0].name,
-    byWords: data.task === "translate", zoom: 1, moveX: 0, moveY: 0, scale: "absolute", repaint: () => {}, refresh: () => {},
+    byWords: "cross" in data.kinds, zoom: 1, moveX: 0, moveY: 0, scale: "absolute", repaint: () => {}, refresh: () => {},
   };
   const dark = window.matchMedia?.("(prefers-color-scheme: dark)").matches;
   if (!document.documentElement.dataset.theme) regard.setTheme(dark ? "dark" : "light");
   const bar = regard.make("nav", {}), stage = regard.make("section", { class: "stage" });
   box.replaceChildren(
     regard.make("header", {}, regard.make("h1", {}, "regard"),
-      regard.make("p", { class: "given", dir: "auto" }, data.text), data.answer && data.task !== "answer"
+      regard.make("p", { class: "given", dir: "auto" }, data.text), data.answer && !data.isStory
         ? regard.make("p", { class: "answer", dir: "auto" }, data.answer) : "",
       ...(data.notes || []).map((note) => regard.make("p", { class: "note", role: "note" }, `Note: ${note}`))),
     bar, stage, regard.make("footer", {}, "Keys: 1–7 views · ← → head · ↑ ↓ layer · m mean · k kind · w words · s scale · + − 0 zoom · d dark"));
@@ -46,7 +46,7 @@ regard.controls = (state, views, kinds) => {
   ...options.map(([value, label]) => regard.make("option", { value, selected: value === chosen }, label)));
   const keys = [["mean", "mean of all heads"]];
   if (state.kind === "cross" && state.data.aligning) keys.unshift(["alignment", "alignment heads"]);
-  if (state.data.task !== "answer") keys.push(["rollout", "rollout"]);
+  if (!state.data.isStory) keys.push(["rollout", "rollout"]);
   for (let layer = 1; layer <= about.layers; layer++) {
     for (let head = 1; head <= about.heads; head++) keys.push([`${layer}-${head}`, `layer ${layer}, head ${head}`]);
   }
@@ -54,7 +54,7 @@ regard.controls = (state, views, kinds) => {
     class: "tab" + (view.name === state.view ? " chosen" : ""), "data-view": view.name,
     onclick: () => { state.view = view.name; state.refresh(); },
   }, view.title));
-  const rest = state.data.task === "answer" ? [] : [
+  const rest = state.data.isStory ? [] : [
     choose("kind", kinds.map((kind) => [kind, kind]), state.kind, (kind) => regard.chooseKind(state, kind)),
     choose("map", keys, state.key, (key) => { state.key = key; }),
     regard.make("button", { "data-switch": "words", onclick: () => { state.byWords = !state.byWords; state.refresh(); } },

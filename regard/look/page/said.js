@@ -5,7 +5,7 @@ regard.views.push({
   fits: (data) => data.said.length > 0,
   draw(state, box) {
     const { data } = state;
-    const words = { translate: "generated", write: "read", fill: "filled in", answer: "answered" }[data.task];
+    const words = data.answer ? "generated" : "read";
     box.append(regard.make("p", { class: "legend" },
       `Each token ${words}: the ${regard.more()} it is, the more of a surprise it was. Point at one for what was likeliest there.`));
     const line = regard.make("p", { class: "sentence", dir: "auto" });

@@ -2,7 +2,7 @@
 // A story and how the hops went through it: each sentence, how much each hop attends to it, and how much the answer depends on it.
 regard.views.push({
   name: "story", title: "Story", key: "1", isScaled: true,
-  fits: (data) => data.task === "answer",
+  fits: (data) => data.isStory,
   draw(state, box) {
     const { data } = state, about = data.kinds.hops;
     const values = data.map("hops", "mean"), width = about.columns.length;

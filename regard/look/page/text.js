@@ -2,7 +2,7 @@
 // Source and translation as running text: pointing at a word shows what it attends to, or what attends to it.
 regard.views.push({
   name: "text", title: "Text", key: "1", isScaled: true,
-  fits: (data) => data.task !== "answer",
+  fits: (data) => !data.isStory,
   draw(state, box) {
     const { data, kind } = state;
     const isPair = kind === "cross";

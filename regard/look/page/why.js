@@ -2,7 +2,7 @@
 // Attention beside importance: what leaving a word out costs, and what the gradient says; and a switch for every head.
 regard.views.push({
   name: "why", title: "Why", key: "6",
-  fits: (data) => data.why !== null && data.task !== "answer",
+  fits: (data) => data.why !== null && !data.isStory,
   draw(state, box) {
     const { data } = state, { why } = data;
     const kind = Object.keys(data.kinds)[0], about = data.kinds[kind];

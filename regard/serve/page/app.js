@@ -1,5 +1,12 @@
 "use strict";
-// The page: one tab for each model and each training that is served.
+// The page: one tab for each model and each training that is served. What a model's tab shows is its family's script.
+regard.load = (script) => new Promise((done, failed) => {
+  const tag = regard.make("script", { src: script });
+  tag.addEventListener("load", done);
+  tag.addEventListener("error", () => failed(new Error(`${script} cannot be loaded`)));
+  document.head.append(tag);
+});
+
 (async () => {
   const box = document.querySelector("main");
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
@@ -19,8 +26,10 @@
   };
   try {
     const models = await regard.askJson("/api/models"), runs = await regard.askJson("/api/runs");
+    for (const script of new Set(models.map((model) => model.script).filter(Boolean))) await regard.load(script);
     for (const model of models) {
-      if (regard.panels[model.task]) open(model.source ? `${model.id} (${model.source} → ${model.target})` : model.id, () => regard.panels[model.task](model));
+      const draw = model.script ? regard.panels[model.task] : "text" in model.fields ? regard.panels.plain : null;
+      if (draw) open(model.source ? `${model.id} (${model.source} → ${model.target})` : model.id, () => draw(model));
     }
     for (const run of runs) open(`training: ${run}`, () => regard.panels.run(run));
     tabs.append(theme);

@@ -39,7 +39,7 @@ regard.panels.translate = (model) => {
     show(told.translations[0]);
   });
 
-  // What else could stand at a place, given what stands before it.
+  // Alternatives at a place, given the words before it.
   const offer = regard.newest(async (signal, words, place) => {
     const before = words.slice(0, place).join(" ");
     const told = await regard.askJson("/api/translate", { model: model.id, text: source.value.trim(), n_best: 8, beam: 8, prefix: before }, signal);

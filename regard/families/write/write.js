@@ -9,7 +9,9 @@ regard.panels.write = (model) => {
     input.addEventListener("input", () => { told.textContent = input.value; });
     return { box: regard.make("label", {}, `${name} `, input, " ", told), value: () => Number(input.value) };
   };
-  const temperature = slider("temperature", 0, 2, 0.05, 0.8), top = slider("top p", 0.05, 1, 0.05, 0.95), tokens = slider("tokens", 10, 500, 10, 100);
+  const { temperature: warm, top_p: likely, tokens: many } = model.fields; // their defaults are the server's
+  const temperature = slider("temperature", 0, 2, 0.05, warm.default), top = slider("top p", 0.05, 1, 0.05, likely.default);
+  const tokens = slider("tokens", 10, 500, 10, many.default);
   const look = regard.lookBox();
   let running = null;
 

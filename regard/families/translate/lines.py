@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.alignment.links import to_pharaoh
-from regard.cli.output import hint_at_typing
 from regard.errors import CorpusError
+from regard.families.surface import Terminal
 
 FIRST, MOST = 128, 2048  # lines that are sorted and translated together: few at first, so that soon something is seen
 BLOCK = 2**16  # bytes read at a time
@@ -28,22 +28,21 @@ def translate_lines(
     text: str | None = None,
     *,
     as_json: bool,
-    print_data: Callable[[str], None],
-    print_status: Callable[[str], None],
+    out: Terminal,
     **options: Any,
 ) -> None:
-    """Translates a file, a text or standard input; whoever feeds it line by line gets each answer before the next line.
+    """Translates a file, a text or standard input; fed line by line, it prints each answer before the next line.
 
-    Lines are counted from 1, in what is printed and in what is said about them.
+    Lines are counted from 1, in the output and in messages.
     """
     with ExitStack() as stack:
-        source = _Source(BytesIO(text.encode())) if text is not None else _open(file, stack)
-        windows = _windows(source, print_status, stack.enter_context(_Progress(source)))
+        source = _Source(BytesIO(text.encode())) if text is not None else _open(file, stack, out)
+        windows = _windows(source, out.status, stack.enter_context(_Progress(source)))
         for number, answer in enumerate(translator.translate_windows(windows, **options), start=1):
             for note in answer.notes:
-                print_status(f"line {number}: {note}")
+                out.status(f"line {number}: {note}")
             if as_json:
-                print_data(json.dumps({"line": number, **asdict(answer)}, ensure_ascii=False))
+                out.data(json.dumps({"line": number, **asdict(answer)}, ensure_ascii=False))
                 continue
             for one in (answer, *answer.alternatives):
                 fields = [_on_one_line(one.text)]
@@ -51,7 +50,7 @@ def translate_lines(
                     fields = [str(number), *fields, f"{one.score:.4f}"]
                 if options["alignments"]:
                     fields.append(to_pharaoh(one.alignment))
-                print_data(" ||| ".join(fields))
+                out.data(" ||| ".join(fields))
 
 
 def _windows(source: "_Source", print_status: Callable[[str], None], progress: "_Progress") -> Iterator[list[str]]:
@@ -116,9 +115,9 @@ class _Source:
             return not self.is_typed
 
 
-def _open(file: Path | None, stack: ExitStack) -> _Source:
+def _open(file: Path | None, stack: ExitStack, out: Terminal) -> _Source:
     if file is None:
-        hint_at_typing("Type a line to translate it; Ctrl-D ends.")
+        out.hint("Type a line to translate it; Ctrl-D ends.")
         return _Source(sys.stdin.buffer)
     try:
         return _Source(stack.enter_context(file.open("rb")))
@@ -142,7 +141,7 @@ def _on_one_line(text: str) -> str:
 
 
 class _Progress:
-    """How many lines went in, and how many a second, for whoever sits at a terminal."""
+    """How many lines went in, and how many a second, for a terminal."""
 
     def __init__(self, source: _Source) -> None:
         self._is_shown = sys.stderr.isatty() and not (source.is_typed or sys.stdout.isatty())

@@ -1,0 +1,188 @@
+"""translate from outside: `regard translate`, `regard train translate`, POST /api/translate."""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import Field
+
+from regard.decoding.settings import BEAM
+from regard.errors import ConfigError
+from regard.families.options import Columns, Engine, Json, Keys, Model, Precision, choose_pair, refuse_together
+from regard.families.surface import LookBody, Served, Surface, Terminal, Text, TextBody, Whole
+from regard.families.translate.lines import translate_lines
+from regard.families.translate.translation import Translation, join
+from regard.text.terms import read_terms
+
+PART_IN_LETTERS = 20  # what it takes to join a part to others, in letters that are split
+# Priorities: requests are read and answered first, then computed, quick ones before documents.
+PATIENCE_QUICK, PATIENCE_SLOW = 5, 15
+
+
+def command(
+    out: Terminal,
+    model: Model,
+    file: Annotated[
+        Path | None, typer.Argument(help="A file to translate; else standard input.", show_default=False)
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="Translate this text.", show_default=False)] = None,
+    beam: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help=f"Translations kept alive while searching; 1 is greedy; {BEAM}, or N of --n-best if more."
+        ),
+    ] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(min=0, help="Of a beam: above 0, longer translations are not at a loss; 1.")
+    ] = None,
+    max_length: Annotated[
+        int | None, typer.Option(min=1, help="Most tokens of a translation; else by the source.")
+    ] = None,
+    n_best: Annotated[int, typer.Option(min=1, help="Print the N best: line ||| text ||| score.")] = 1,
+    prefix: Annotated[str, typer.Option(help="What every translation begins with.")] = "",
+    terms: Annotated[
+        Path | None, typer.Option(help="Terms and how to translate them: term, tab, translation.", show_default=False)
+    ] = None,
+    alignments: Annotated[bool, typer.Option("--alignments", help="Append which words belong together.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Choose among each source's likely words only.")] = False,
+    engine: Engine = None,
+    precision: Precision = None,
+    as_json: Json = False,
+) -> None:
+    """Translate line by line: as many lines come out as go in, in the same order."""
+    refuse_together(text=text, file=file)
+    refuse_together(prefix=prefix or None, terms=terms)
+    if beam is not None and n_best > beam:
+        raise ConfigError(f"--n-best {n_best} is more than --beam {beam} keeps; raise --beam, or leave it out")
+    if length_penalty is not None and beam == 1:
+        raise ConfigError("--length-penalty ranks what a beam search finds; with --beam 1 there is nothing to rank")
+    if fast and engine == "torch":
+        raise ConfigError("--fast is for --engine ctranslate2; torch has no shortlist")
+    wanted = read_terms(terms) if terms else None
+    search: dict[str, Any] = {
+        "beam": beam or max(BEAM, n_best),
+        "n_best": n_best,
+        "max_length": max_length,
+        "fast": fast,
+    }
+    search |= {} if length_penalty is None else {"length_penalty": length_penalty}
+    told = {"scores": as_json or n_best > 1, "alignments": alignments, "as_json": as_json}
+    translate_lines(out.open(model, engine, precision), file, text, out=out, prefix=prefix, terms=wanted,
+                    **search, **told)  # fmt: skip
+
+
+def train(
+    source: Annotated[
+        Path, typer.Argument(help="Source text, or one .tsv or .jsonl file of pairs.", show_default=False)
+    ],
+    target: Annotated[Path | None, typer.Argument(help="Target text, line by line.", show_default=False)] = None,
+    valid_source: Annotated[Path | None, typer.Option("--valid-source", "--valid", help="Text to validate on.")] = None,
+    valid_target: Annotated[Path | None, typer.Option(help="Its translation.")] = None,
+    columns: Columns = None,
+    keys: Keys = None,
+    source_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
+    target_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(help="A BERT that reads; with --decoder, the translator is made of the two.")
+    ] = None,
+    decoder: Annotated[Path | None, typer.Option(help="A BERT that writes; its cross-attention is fresh.")] = None,
+) -> dict[str, Any]:
+    """Train a translator from two parallel files, or one file of pairs."""
+    languages = {"source_language": source_language, "target_language": target_language}
+    return {
+        "settings": {name: code for name, code in languages.items() if code},
+        "encoder": encoder, "decoder": decoder, "source": source, "target": target,
+        "valid_source": valid_source, "valid_target": valid_target, **choose_pair(columns, keys),
+    }  # fmt: skip
+
+
+class TranslateBody(TextBody):
+    """Texts and how to search for their translations."""
+
+    beam: Whole = Field(BEAM, ge=1, le=16)
+    n_best: Whole = Field(1, ge=1, le=16)
+    prefix: Text = ""  # what every translation begins with
+
+
+class TranslateLook(LookBody):
+    """Fields of a look into a translator."""
+
+    target: Text | None = None  # what it is made to say
+
+
+async def translate(
+    served: Served, texts: Sequence[str], *, beam: int = BEAM, n_best: int = 1, prefix: str = "",
+    alignments: bool = False,
+) -> list[Translation]:  # fmt: skip
+    """A Translation of each text, which is a line. What waits and is computed are the parts of long lines."""
+    limits = served.limits
+    limits.check_texts(texts, limits.lines)
+    cost = max(beam, n_best)
+    limits.check_number("beam", cost, 1, limits.beams)
+    limits.check_count("the prefix", len(prefix), limits.letters, "characters")
+    served.check_room(len(texts), sum(text.count(" ") + 1 for text in texts), cost)  # a word is a token or more
+    split = await served.aside_in_pieces(served.opened.split, texts)
+    counts, parts, ids = ([one for found in split for one in found[place]] for place in range(3))
+    forced = (await served.sizes([prefix]))[0] if prefix else 0
+    limits.check_count("the prefix", forced, limits.prefix_tokens)
+    sizes = [len(one) + forced for one in ids]
+    limits.check_count("the text, times n_best", sum(sizes) * n_best, limits.told_tokens)
+    ends = list(accumulate(counts))
+    starts = {end - count for end, count in zip(ends, counts, strict=True)}
+    first = [n for n in range(len(parts)) if not prefix or n in starts]  # a prefix is for the beginning of a line
+    rest = sorted(set(range(len(parts))) - set(first))
+    found: dict[int, Any] = {}
+    for group, forced_text in ((first, prefix), (rest, "")):
+        options = {"beam": beam, "n_best": n_best, "alignments": alignments, "prefix": forced_text}
+        answers = await served.ask(compute, [parts[n] for n in group], [sizes[n] for n in group], options, cost)
+        found |= zip(group, answers, strict=True)
+    target = served.opened.target_language
+
+    def put_together() -> list[Translation]:
+        pairs = zip(ends, counts, strict=True)
+        return [join([found[n] for n in range(end - count, end)], target) for end, count in pairs]
+
+    return await served.aside(put_together, len(parts) * PART_IN_LETTERS)
+
+
+def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool], **options: Any) -> list[Any]:
+    """A batch of parts."""
+    return list(opened.translate_all(texts, **options))
+
+
+async def answer(served: Served, asked: TranslateBody) -> dict[str, Any]:
+    """Translations with scores, alternatives and alignments."""
+    served.limits.check_texts(asked.texts)
+    options: dict[str, Any] = {"beam": asked.beam, "n_best": asked.n_best, "prefix": asked.prefix}
+    found = await translate(served, asked.texts, alignments=True, **options)
+    return {"model": served.name, "translations": [_told(one) for one in found]}
+
+
+def _told(one: Translation) -> dict[str, Any]:
+    """A translation as JSON has it, which cannot say "not a number"; nothing is copied, as a document is long."""
+    score = None if math.isnan(one.score) else one.score
+    return vars(one) | {"score": score, "alternatives": [_told(other) for other in one.alternatives]}
+
+
+def lanes(opened: Any, open_again: Callable[[], Any]) -> tuple[Any, int]:
+    """Quick requests have a copy and a worker of their own, which those of documents step back for."""
+    if opened.engine == "torch":
+        return opened, 1  # it uses all threads for one, and several would change how many there are
+    quick = open_again()
+    for one in (opened, quick):
+        one.aligner.reads([0])  # from now on, what others do to the folder changes no translation
+    return quick, quick.share(1, PATIENCE_QUICK) + opened.share(patience=PATIENCE_SLOW)
+
+
+def facts(opened: Any) -> dict[str, Any]:
+    """What it reads and what it writes."""
+    return {"source": opened.source_language or "auto", "target": opened.target_language or "und"}
+
+
+TRANSLATE = Surface(
+    command, train, TranslateBody, answer, offers={"translation": translate}, look=TranslateLook, facts=facts,
+    lanes=lanes, shares_batches=True, page="regard.families.translate:translate.js",
+)  # fmt: skip

@@ -1,0 +1,132 @@
+"""The family of docs/guides/family.md, installed as a package of its own, goes through all; regard does not know it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+from browser import opened_browser
+from server import EngineOptions as RunningServer
+
+ROOT = Path(__file__).parent.parent.parent
+GUIDE = (ROOT / "docs" / "guides" / "family.md").read_text(encoding="utf-8")
+SETTINGS = {"model.layers": 2, "model.width": 64, "model.ffn_width": 128, "model.dropout": 0, "threads": 1,
+            "train.tokens_per_batch": 512, "train.valid_every": 40}  # fmt: skip
+SMALL = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+STEPS = 160
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """The package as the guide has it, installed as pip would: its files, and its entry point beside them."""
+    place = tmp_path_factory.mktemp("own")
+    for name, code in re.findall(r'```python title="([\w/.]+)"\n(.*?)```', GUIDE, re.S):
+        (place / "site" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "site" / name).write_text(code, encoding="utf-8")
+    about = place / "site" / "regard_mirror-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: regard-mirror\nVersion: 1\n")
+    points = re.search(r"```toml\n\[project\.entry-points\.\"([\w.]+)\"\]\n(\w+) = \"([\w.:]+)\"", GUIDE)
+    (about / "entry_points.txt").write_text(f"[{points[1]}]\n{points[2]} = {points[3]}\n")
+    words = ["".join(some) for some in product("abcdef", repeat=3)]
+    (place / "words.txt").write_text("\n".join(words) + "\n")
+    return place
+
+
+@pytest.fixture(scope="module")
+def regard(place):
+    """The command line where the package is installed."""
+    paths = os.pathsep.join([str(place / "site"), str(ROOT)])
+
+    def run(*words, text=None):
+        done = subprocess.run(
+            [sys.executable, "-m", "regard", *map(str, words)], cwd=place, input=text, text=True, capture_output=True,
+            env=os.environ | {"PYTHONPATH": paths}, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done
+
+    run.paths = paths
+    return run
+
+
+@pytest.fixture(scope="module")
+def model(regard, place):
+    """Trained in two parts."""
+    regard("train", "mirror", "words.txt", "--to", "mirror", "--steps", STEPS // 2, *SMALL)
+    again = regard("train", "mirror", "words.txt", "--to", "mirror", "--steps", STEPS, *SMALL)
+    assert f"step {STEPS // 2}" in again.stderr
+    return place / "mirror"
+
+
+def test_it_is_trained_and_resumed_bit_for_bit(regard, place, model):
+    regard("train", "mirror", "words.txt", "--to", "whole", "--steps", STEPS, *SMALL)
+    assert (place / "whole" / "model.safetensors").read_bytes() == (model / "model.safetensors").read_bytes()
+
+
+def test_the_command_line_knows_it(regard, model):
+    assert "mirror" in regard("--help").stdout and "mirror" in regard("train", "--help").stdout
+    said = json.loads(regard("mirror", model, "abc fed", "--json").stdout)
+    assert said["text"] == "abc fed" and len(said["answer"].replace(" ", "")) == 6
+    assert regard("mirror", model, text="abc\nfed\n").stdout.split() == said["answer"].split()
+    scores = json.loads(regard("evaluate", model, "words.txt", "--json").stdout)
+    assert scores["words"] == 216 and scores["accuracy"] > 0.5  # by chance it would be 1 in 216
+    assert "mirror" in regard("info", model).stdout
+    assert "a" in regard("look", model, "abc").stdout
+    regard("look", model, "abc", "--to", "look.html")
+    assert "<html" in (model.parent / "look.html").read_text()
+
+
+def test_it_is_loaded_by_the_library(regard, model):
+    code = "import regard, sys; found = regard.load(sys.argv[1]); print(type(found).__name__, found('abc'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(model)], env=os.environ | {"PYTHONPATH": regard.paths}, text=True,
+        capture_output=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split()[0] == "Mirror"
+
+
+@pytest.fixture(scope="module")
+def running(regard, model):
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = regard.paths
+    server = RunningServer([model])
+    try:
+        yield server
+    finally:
+        server.stop()
+        os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
+
+
+def test_it_is_served_and_described(running):
+    (told,) = running.ask("/api/models")[1]
+    assert told["task"] == "mirror" and "text" in told["fields"] and told["is_looked_into"]
+    status, answer, _ = running.ask("/api/mirror", {"text": ["abc", "fed"]})
+    assert status == 200 and [len(text) for text in answer["texts"]] == [3, 3]
+    assert running.ask("/api/mirror", {"text": 5})[0] == 422
+    fields = running.ask("/openapi.json")[1]["paths"]["/api/mirror"]["post"]["requestBody"]["content"]
+    assert fields["application/json"]["schema"]["required"] == ["text"]
+    status, seen, _ = running.ask("/api/look", {"text": "abc", "why": True})
+    assert status == 200 and seen["task"] == "mirror" and seen["kinds"]["text"]
+    assert running.ask("/api/translate", {"text": "abc", "model": told["id"]})[0] == 422
+
+
+def test_its_page_works(running):
+    with opened_browser() as browser:
+        page = browser.new_page()
+        page.goto(running.url)
+        page.fill("textarea", "abc")
+        page.wait_for_selector(".answer:not(:empty)")
+        assert len(page.inner_text(".answer")) == 3
+        page.click("[data-act='look']")
+        page.wait_for_selector(".look .stage .token", timeout=90_000)  # torch is loaded first
+
+
+def test_nothing_of_regard_mentions_it():
+    for path in (ROOT / "regard").rglob("*"):
+        if path.suffix in {".py", ".js", ".html"}:
+            assert "mirror" not in path.read_text(encoding="utf-8").lower(), path
