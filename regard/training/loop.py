@@ -148,7 +148,7 @@ class Trainer(Generic[B]):
                 break
             self._halve()
         self.step += 1
-        loss, norm = loss / labels, self._gradients.norm() / labels
+        loss, norm = (loss / labels, self._gradients.norm() / labels) if labels else (math.nan, 0.0)
         rate = 0.0 if is_rehearsal else learning_rate(self.step, self.config)
         is_good = math.isfinite(loss) and math.isfinite(norm) and loss <= RISE * (self.first_loss or loss)
         if is_good:
@@ -156,7 +156,7 @@ class Trainer(Generic[B]):
             self._gradients.scale(min(1.0, self.config.max_grad_norm / (norm + 1e-6)) / labels)
             set_rate(self.optimizer, rate)
             self.optimizer.step()
-        self.skipped = 0 if is_good else self.skipped + 1
+        self.skipped = 0 if is_good else self.skipped + bool(labels)  # without any label there is nothing to learn
         if self.skipped >= MOST_SKIPPED and not is_rehearsal:  # at a rate of nothing, nothing diverges
             raise self._diagnose(group, loss, norm, rate)
         seconds = time.perf_counter() - began

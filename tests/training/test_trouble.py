@@ -12,6 +12,7 @@ from test_loop import loss, some_batch
 
 import regard
 from regard.config import TrainConfig, merge
+from regard.model.loss import token_loss
 from regard.training.checkpoint import CheckpointStore
 from regard.training.diagnose import Diverged, first_bad_layer
 from regard.training.loop import MOST_SKIPPED, Trainer
@@ -57,6 +58,19 @@ def test_several_bad_steps_in_a_row_stop_the_run_and_tell_the_rate_the_batch_and
         trainer.make_step()
     assert told.value.step == 2 + MOST_SKIPPED
     assert told.value.rate > 0 and math.isnan(told.value.loss) and len(told.value.batch.sample) == 5
+
+
+def test_updates_without_any_label_are_skipped_and_are_no_divergence(network):
+    def some_loss(model, batch):
+        rows = model(batch.source, batch.target).flatten(0, 1)[: None if trainer.step == 0 else 0]  # (N, D)
+        return token_loss(rows, batch.labels.flatten()[: len(rows)], model.table)
+
+    config = TrainConfig(learning_rate=0.01, warmup_steps=1)
+    trainer = Trainer(network, some_loss, lambda position: some_batch(4), config, seed=1)
+    assert not trainer.make_step().is_skipped
+    before = weights(network)
+    assert all(trainer.make_step().is_skipped for _ in range(MOST_SKIPPED + 1))
+    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
 
 
 def test_a_rehearsal_does_not_diverge_though_its_first_batch_was_an_easy_one(network):
