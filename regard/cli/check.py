@@ -77,7 +77,7 @@ def pairs_of(files: list[Path], columns: tuple[int, int], keys: tuple[str, str] 
 
 @contextmanager
 def reading(files: list[Path]) -> Iterator[Callable[[int, int], None]]:
-    """A bar of how far it got, for whoever sits at a terminal; without an end where files are packed."""
+    """A bar of how far it got, on a terminal; without an end where files are packed."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -132,7 +132,7 @@ def describe(report: Any) -> str:
     return "\n".join(lines)
 
 
-def say_what_hurts(pairs: PairFiles | None, texts: list[Path], valid: PairFiles | None = None) -> None:
+def print_problems(pairs: PairFiles | None, texts: list[Path], valid: PairFiles | None = None) -> None:
     """The first lines of a training: what a quick check finds in its text, a line each."""
     from regard.text.check import check_pairs, check_text
 

@@ -13,7 +13,7 @@ from regard.cli.check import check
 from regard.cli.convert import export_model, import_model
 from regard.cli.family import FamilyGroup, list_families
 from regard.cli.look import look
-from regard.cli.output import print_data, print_status, told, visible
+from regard.cli.output import handle_errors, print_data, print_status, visible
 from regard.cli.serve import serve_models
 from regard.cli.settings import applying
 from regard.cli.train import train_app
@@ -24,7 +24,7 @@ from regard.families.options import Columns, Json, Keys, Model, choose_pair
 app = typer.Typer(
     name="regard",
     cls=FamilyGroup,
-    help="Train a Transformer on your own text, run it on the machine you have, and see why it said what it said.",
+    help="Train a Transformer on your own text, run it on the machine you have, and see why it generated what it did.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,11 +32,11 @@ app = typer.Typer(
 )
 list_families(app)
 app.add_typer(train_app, name="train")
-app.command("import")(told(import_model))
-app.command("export")(told(export_model))
-app.command()(told(check))
-app.command()(told(look))
-app.command("serve")(told(serve_models))
+app.command("import")(handle_errors(import_model))
+app.command("export")(handle_errors(export_model))
+app.command()(handle_errors(check))
+app.command()(handle_errors(look))
+app.command("serve")(handle_errors(serve_models))
 
 
 DEMOS = {name: family.demo for name, family in all_families().items() if family.demo}
@@ -71,7 +71,7 @@ def _root(
 
 
 @app.command()
-@told
+@handle_errors
 def evaluate(
     model: Model,
     files: Annotated[list[Path], typer.Argument(help="Held-out text, in the form of the training's.")],
@@ -111,9 +111,9 @@ def evaluate(
 
 
 @app.command()
-@told
+@handle_errors
 def info(model: Model, as_json: Json = False) -> None:
-    """Tell what a model is and how it was made."""
+    """Show what a model is and how it was trained."""
     from regard.folder import ABOUT, ModelFolder
 
     folder = ModelFolder(model)
@@ -132,12 +132,12 @@ def info(model: Model, as_json: Json = False) -> None:
     try:
         print_data(visible(describe(folder.about, parameters, size), "\n"))
     except (TypeError, ValueError, KeyError, AttributeError) as problem:
-        raise FolderError(f"{model / ABOUT} does not tell what regard writes there ({problem!r:.100}); it was changed "
+        raise FolderError(f"{model / ABOUT} is not what regard writes there ({problem!r:.100}); it was changed "
                           f"or damaged, copy or train it again") from None  # fmt: skip
 
 
 @app.command()
-@told
+@handle_errors
 def demo(
     task: Annotated[str | None, typer.Argument(help=f"What to learn: {', '.join(DEMOS)}.")] = None,
     direction: Annotated[

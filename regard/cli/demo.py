@@ -14,7 +14,7 @@ from regard.text.samples import LANGUAGES, Phrase, everyday, induction, standard
 from regard.text.score import score_translations
 from regard.text.stories import write_stories
 
-Say = Callable[[str], None]
+Print = Callable[[str], None]
 
 PAGE = "look.html"
 TRAIN, VALID, TEST = 60_000, 100, 500
@@ -40,8 +40,8 @@ TALE = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Julius is gree
 QUESTION = "What color is Greg?"
 
 
-def show_translate(to: Path, print_data: Say, print_status: Say, direction: str = "en-fr") -> None:
-    """Writes the phrasebook as two text files, trains on them as anybody would, and shows what was learned."""
+def show_translate(to: Path, print_data: Print, print_status: Print, direction: str = "en-fr") -> None:
+    """Writes the phrasebook as two text files, trains on them and shows what was learned."""
     source, _, target = direction.partition("-")
     if source not in LANGUAGES or target not in LANGUAGES or source == target:
         raise ConfigError(
@@ -51,9 +51,9 @@ def show_translate(to: Path, print_data: Say, print_status: Say, direction: str 
     for part, count, held_out in (("train", TRAIN, False), ("valid", VALID, True)):
         phrases = phrasebook(source, target, count, held_out=held_out)
         if part == "train":
-            said = everyday(source, target)
-            phrases += TIMES_EVERYDAY * [p for p in said if "," not in p.source]
-            phrases += TIMES_GREETED * [p for p in said if "," in p.source]
+            everyday_phrases = everyday(source, target)
+            phrases += TIMES_EVERYDAY * [p for p in everyday_phrases if "," not in p.source]
+            phrases += TIMES_GREETED * [p for p in everyday_phrases if "," in p.source]
         for language, lines in ((source, [p.source for p in phrases]), (target, [p.target for p in phrases])):
             names[part, language] = _write(to, f"{part}.{direction}.{language}", lines)
     print_status(f"$ regard train translate {names['train', source]} {names['train', target]} --to {to / direction}")
@@ -66,7 +66,7 @@ def show_translate(to: Path, print_data: Say, print_status: Say, direction: str 
     _show_translations(direction, to / direction, finished.seconds, print_data)
 
 
-def _show_translations(direction: str, model: Path, seconds: float, print_data: Say) -> None:
+def _show_translations(direction: str, model: Path, seconds: float, print_data: Print) -> None:
     source, _, target = direction.partition("-")
     # Other held-out sentences than those validated on: they come after them in the same stream.
     test = phrasebook(source, target, VALID + TEST, held_out=True)[VALID:]
@@ -80,14 +80,14 @@ def _show_translations(direction: str, model: Path, seconds: float, print_data: 
     print_data(f"  {GREETING[source]}\n    -> {translator(GREETING[source], beam=1)}")
     crossing = max(test, key=_crossings)
     print_data("")
-    print_data(f"What it looks at: {crossing.source} (rows: the translation; columns: the source; █: most of its row)")
+    print_data(f"Attention on {crossing.source} (rows: the translation; columns: the source; █: most of its row)")
     seen = translator.look(crossing.source, why=True)
     print_data(seen.to_text(head="alignment", words=True))
     _show_page(seen, model.parent, print_data)
-    print_data(f'Go on: echo "{test[0].source}" | regard translate {model}')
+    print_data(f'Next: echo "{test[0].source}" | regard translate {model}')
 
 
-def show_write(to: Path, print_data: Say, print_status: Say) -> None:
+def show_write(to: Path, print_data: Print, print_status: Print) -> None:
     """Learns to write Python from the source files of the standard library."""
     files = standard_library()
     held_out, text = files[::20], [path for number, path in enumerate(files) if number % 20]
@@ -105,10 +105,10 @@ def show_write(to: Path, print_data: Say, print_status: Say) -> None:
     text = PROMPT + writer(PROMPT, tokens=150, temperature=0.7, top_p=0.9, seed=1)
     print_data(text)
     _show_page(writer.look(text, why=True), to, print_data)
-    print_data(f'Go on: regard write {to / "write"} "class Reader:"')
+    print_data(f'Next: regard write {to / "write"} "class Reader:"')
 
 
-def show_fill(to: Path, print_data: Say, print_status: Say) -> None:
+def show_fill(to: Path, print_data: Print, print_status: Print) -> None:
     """Learns to fill gaps in English sentences of the phrasebook."""
     train = _write(to, "train.en", [phrase.source for phrase in phrasebook("en", "de", 40_000)])
     test = _write(to, "test.en", [phrase.source for phrase in phrasebook("en", "de", 500, held_out=True)])
@@ -117,7 +117,7 @@ def show_fill(to: Path, print_data: Say, print_status: Say) -> None:
     filler = load(to / "fill")
     scores = filler.evaluate(test)
     print_status("")
-    print_data(f"{100 * scores['accuracy']:.1f} % of the hidden tokens of 500 held-out sentences guessed right, "
+    print_data(f"{100 * scores['accuracy']:.1f} % of the masked tokens of 500 held-out sentences predicted, "
         f"after {finished.seconds:.0f} s of training ({scores['signature']})")  # fmt: skip
     for text in GAPS:
         filled = filler.fill(text, top=3)
@@ -125,10 +125,10 @@ def show_fill(to: Path, print_data: Say, print_status: Say) -> None:
         for gap in filled.gaps:
             print_data("       " + ", ".join(f"{one.text} {one.probability:.0%}" for one in gap))
     _show_page(filler.look(GAPS[-1], why=True), to, print_data)
-    print_data(f'Go on: regard fill {to / "fill"} "{GAPS[0]}"')
+    print_data(f'Next: regard fill {to / "fill"} "{GAPS[0]}"')
 
 
-def show_answer(to: Path, print_data: Say, print_status: Say) -> None:
+def show_answer(to: Path, print_data: Print, print_status: Print) -> None:
     """Learns to infer a color over three sentences of a story, and shows how it finds them."""
     names = {}
     for part, count, held_out in (("train", 1000, False), ("test", TEST, True)):
@@ -139,20 +139,20 @@ def show_answer(to: Path, print_data: Say, print_status: Say) -> None:
     scores: dict[str, Any] = answerer.evaluate(names["test"])
     print_status("")
     print_data(f"{100 * scores['accuracy']:.1f} % of {TEST} held-out questions answered right, after "
-               f"{finished.seconds:.0f} s of training; in {100 * scores['support_found']:.1f} % the hops look most "
-               f"at all three sentences that tell")  # fmt: skip
+               f"{finished.seconds:.0f} s of training; in {100 * scores['support_found']:.1f} % the hops attend most "
+               f"to all three supporting sentences")  # fmt: skip
     print_data("")
     print_data("\n".join([*TALE, QUESTION]))
     print_data(describe_answer(answerer.answer(TALE, QUESTION)))
     tale = _write(to, "tale.txt", TALE)
     _show_page(answerer.look(QUESTION, TALE, why=True), to, print_data)
-    print_data(f'Go on: regard answer {to / "answer"} {tale} "{QUESTION}"')
+    print_data(f'Next: regard answer {to / "answer"} {tale} "{QUESTION}"')
 
 
-def _show_page(seen: Any, folder: Path, print_data: Say) -> None:
+def _show_page(seen: Any, folder: Path, print_data: Print) -> None:
     seen.save(folder / PAGE)
     print_data("")
-    print_data(f"What it looked at, layer by layer and head by head: {folder / PAGE} (open it in a browser)")
+    print_data(f"Attention, layer by layer and head by head: {folder / PAGE} (open it in a browser)")
 
 
 def _write(to: Path, name: str, lines: Iterable[str]) -> Path:

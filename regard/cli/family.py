@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from regard.cli.output import hint_at_typing, print_data, print_status, stream, told
+from regard.cli.output import handle_errors, hint_at_typing, print_data, print_status, stream
 from regard.errors import ConfigError
 from regard.families import all_families, find_family, find_surface
 
@@ -33,10 +33,10 @@ class Terminal:
         """The model in a folder, which must be of the command's family."""
         from regard.load import load
 
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RuntimeWarning)
             opened = load(folder, engine=engine, precision=precision)
-        for warning in said:
+        for warning in caught:
             print_status(f"{str(warning.message)[:1].upper()}{str(warning.message)[1:]}")
         if (other := opened.about["task"]) != self.task:
             found = find_family(other)
@@ -93,5 +93,5 @@ def with_parameters(
 def make_command(name: str, function: Callable[..., None], help: str | None = None) -> Any:
     """A command of this name for a group."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name, help=help)(told(function))
+    alone.command(name, help=help)(handle_errors(function))
     return typer.main.get_command(alone)

@@ -1,4 +1,4 @@
-"""`regard look`: what a model looked at, on the terminal or in a file."""
+"""`regard look`: a model's attention, on the terminal or in a file."""
 
 import inspect
 from pathlib import Path
@@ -11,22 +11,24 @@ from regard.cli.settings import applying
 from regard.families.options import Model
 
 WHOLE = (".html", ".json")  # endings of files with everything in them
-MOST = 96  # tokens up to which a page tells why without being asked: each word and each head takes a forward
+MOST = 96  # tokens up to which a page has attributions by default: each word and each head takes a forward pass
 
 
 def look(
     model: Model,
-    text: Annotated[list[str], typer.Argument(help="What the model should look at; of an answerer, the question.")],
-    target: Annotated[str | None, typer.Option(help="Make a translator say this.")] = None,
-    story: Annotated[Path | None, typer.Option(help="What an answerer reads, one sentence a line.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Which attention: cross, encoder, decoder, text, hops.")] = None,
-    layer: Annotated[int | None, typer.Option(min=1, help="One layer; else the mean of all.")] = None,
-    head: Annotated[int | None, typer.Option(min=1, help="One head; else the mean of all.")] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Of a translator; 4 if not given.")] = None,
-    why: Annotated[bool | None, typer.Option(help="What each word and head is worth; in pages of short texts.")] = None,
+    text: Annotated[list[str], typer.Argument(help="Text to run the model on; for question answering, the question.")],
+    target: Annotated[str | None, typer.Option(help="Translation: force this target instead of decoding one.")] = None,
+    story: Annotated[Path | None, typer.Option(help="Question answering: the story, one sentence per line.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Attention to show: cross, encoder, decoder, text, hops.")] = None,
+    layer: Annotated[int | None, typer.Option(min=1, help="One layer; default: the mean of all.")] = None,
+    head: Annotated[int | None, typer.Option(min=1, help="One head; default: the mean of all.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Translation: beam width; default 4.")] = None,
+    why: Annotated[
+        bool | None, typer.Option(help="Attribution of each word and head; default for pages of short texts.")
+    ] = None,
     to: Annotated[Path | None, typer.Option(help="Write a page (.html), a picture (.svg, .png) or .json.")] = None,
 ) -> None:
-    """Show what the model looks at."""
+    """Show a model's attention, and what each word and head contributes."""
     from regard.errors import ConfigError
     from regard.load import load
     from regard.look.export import refuse_file_of_others
@@ -48,7 +50,7 @@ def look(
         refuse_file_of_others(to)  # before anything is computed
     opened = load(model)
     if not hasattr(opened, "look"):
-        raise ConfigError(f"{model} is a part of a model, and says nothing by itself to look at")
+        raise ConfigError(f"{model} is a part of a model, and generates nothing by itself")
     given = " ".join(text)
     if why is None and is_whole and len(given.split()) <= MOST:
         why = "why" in inspect.signature(opened.look).parameters or None
@@ -63,21 +65,21 @@ def look(
         seen.save(to, **(chosen if to.suffix in {".svg", ".png"} else {}))
         print_status(f"Wrote {to}")
     else:
-        drawn = seen.to_text(**chosen)  # before anything is told: what was asked for may not be there
+        drawn = seen.to_text(**chosen)  # before anything is printed: the kind asked for may not exist
         print_data(describe(seen))
         print_data(drawn)
 
 
 def describe(seen: Any) -> str:
-    """What was said, in a few lines."""
+    """The output with its alternatives, in a few lines."""
     lines = [seen.answer] if seen.answer else []
     if seen.alignment:
         sources, targets = seen.text.split(), seen.answer.split()
         pairs = [f"{sources[s]}–{targets[t]}" for s, t in seen.alignment if s < len(sources) and t < len(targets)]
         lines.append("aligned: " + ", ".join(pairs))
     if seen.answer and "cross" not in seen.kinds:  # where something was guessed, what else it could have been
-        for said in seen.said:
-            lines.append(", ".join(f"{token.strip()} {chance:.0%}" for token, chance in said.alternatives[:5]))
+        for score in seen.said:
+            lines.append(", ".join(f"{token.strip()} {p:.0%}" for token, p in score.alternatives[:5]))
     elif seen.said and not seen.answer:
         most = sorted(seen.said, key=lambda one: one.probability)[:3]
         lines.append("most surprising: " + ", ".join(f"{one.token.strip()} {one.probability:.1%}" for one in most))

@@ -1,4 +1,4 @@
-"""What a command tells: data on stdout, everything else on stderr, errors of ours as one line."""
+"""What a command prints: data on stdout, everything else on stderr, errors of ours as one line."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ P = ParamSpec("P")
 STEERING = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]")
 
 
-def told(function: Callable[P, None]) -> Callable[P, None]:
+def handle_errors(function: Callable[P, None]) -> Callable[P, None]:
     """Our errors become one line and exit code 1, Ctrl-C becomes 130; a traceback only with --debug."""
 
     @functools.wraps(function)
@@ -33,7 +33,7 @@ def told(function: Callable[P, None]) -> Callable[P, None]:
                 traceback.print_exc()
             print_status(f"Error: {problem}")
             raise typer.Exit(1) from None
-        except BrokenPipeError:  # whoever read our output has seen enough
+        except BrokenPipeError:  # the reader of our output closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except OSError as problem:
@@ -83,6 +83,6 @@ def visible(text: str, kept: str = "") -> str:
 
 
 def hint_at_typing(hint: str) -> None:
-    """Tells somebody at a terminal what is waited for."""
+    """On a terminal, says what input is expected."""
     if sys.stdin.isatty():
         print_status(hint)

@@ -1,4 +1,4 @@
-"""How a training looks on a terminal: one reader of its events. Writes to stderr only."""
+"""The progress of a training on a terminal: one reader of its events. Writes to stderr only."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from regard.training.plan import Plan
 from regard.training.session import Finished
 from regard.training.stop import Stopper
 
-TELL_SECONDS = 30  # of training between two lines on how far it got, where no live one can be shown
+STATUS_SECONDS = 30  # of training between two lines on how far it got, where no live one can be shown
 
 
 def show_training(task: str, *, to: Path, is_quiet: bool = False, **options: Any) -> Finished:
@@ -32,7 +32,7 @@ def show_training(task: str, *, to: Path, is_quiet: bool = False, **options: Any
                 report.show(event)
         except KeyboardInterrupt:
             report.close()
-            report.print_status(f"Stopped at step {report.step}; all is saved. The same command goes on from there.")
+            report.print_status(f"Stopped at step {report.step}; all is saved. The same command resumes from there.")
             raise
         finally:
             report.close()
@@ -49,7 +49,7 @@ class Report:
         self.finished: Finished | None = None
         self._plan: Plan | None = None
         self._pieces = 1
-        self._seconds = self._told = 0.0
+        self._seconds = self._reported = 0.0
         self._loss = self._speed = 0.0
         self._newest_score = ""
         columns = (TextColumn("{task.fields[line]}"), BarColumn(), _TimeLeft())
@@ -91,7 +91,7 @@ class Report:
         shape = describe_shape(config.model.model_dump(), plan.shape)
         self.print_status(f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}")
         self.print_status(f"{counted(plan.examples, plan.unit)} to learn from, {plan.held_out} held out")
-        end = "until it gets no better" if plan.left is None else f"~{_duration(plan.left)} to finish"
+        end = "until early stopping" if plan.left is None else f"~{_duration(plan.left)} to finish"
         memory = f"{plan.measured['memory'] / 1e9:.1f} GB"
         self.print_status(f"~{_duration(plan.seconds_per_epoch)} per epoch, {end}, {memory}")
         if plan.is_short:
@@ -99,12 +99,12 @@ class Report:
                 f"That is {plan.updates:.0f} updates, {plan.updates / plan.updates_per_epoch:.2g} "
                 f"epochs: expect little below about {_duration(plan.least_updates * plan.pace)}"
             )
-        self.print_status(f"Numbers as it goes: {plan.folder / 'run' / 'metrics.jsonl'}")
+        self.print_status(f"Metrics: {plan.folder / 'run' / 'metrics.jsonl'}")
         for left_out in plan.left_out:
             units = counted(left_out.count, left_out.unit or plan.unit)
             self.print_status(f"Left out {units}: {left_out.reason} (such as {left_out.example})")
         if plan.step:
-            self.print_status(f"Going on from step {plan.step}")
+            self.print_status(f"Resuming from step {plan.step}")
         if plan.note:
             self.print_status(plan.note)
         self._bar.start()
@@ -124,8 +124,8 @@ class Report:
         self._loss += share * (event.loss - self._loss)
         self._speed += share * (event.tokens / event.seconds - self._speed)
         line = f"step {event.step}  loss {self._loss:.3f}{self._newest_score}  {self._speed:.0f} tokens/s"
-        if not self.console.is_terminal and self._seconds - self._told >= TELL_SECONDS:
-            self._told = self._seconds
+        if not self.console.is_terminal and self._seconds - self._reported >= STATUS_SECONDS:
+            self._reported = self._seconds
             left = "" if event.left is None else f", ~{_duration(event.left)} left"
             self.print_status(f"{line}{left}")
         done, total = self._progress()
@@ -137,8 +137,8 @@ class Report:
         name, value = next(iter(event.scores.items()))
         self._newest_score = f"  {name} {value:.3g}"
         self.print_status(f"step {event.step}: {scores}; training loss {self._loss:.3f}, {self._speed:.0f} tokens/s")
-        for given, said, *_ in event.samples[:1]:
-            shown = said.replace("\n", "\n    ")
+        for given, generated, *_ in event.samples[:1]:
+            shown = generated.replace("\n", "\n    ")
             self.print_status(f"    {given}\n    -> {shown}" if given else f"    {shown}")
 
     def _progress(self) -> tuple[float, float | None]:
@@ -153,7 +153,7 @@ class Report:
 
 class _TimeLeft(ProgressColumn):
     def render(self, task: Task) -> Text:
-        """As the run reckons it."""
+        """As the run estimates it."""
         seconds = task.fields["left"]
         return Text("" if seconds is None else f"{int(seconds // 60)}:{int(seconds % 60):02} left")
 
@@ -169,7 +169,7 @@ def _duration(seconds: float) -> str:
 
 
 def describe(about: dict[str, Any], parameters: int, size: int) -> str:
-    """What regard.json tells, for a person; a model from elsewhere tells less."""
+    """A summary of regard.json for a terminal; an imported model has fewer rows."""
     settings, data, past = about.get("settings", {}), about.get("data", {}), about.get("training")
     languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
     counts = [f"{value} {name.replace('_', ' ')}" for name, value in data.items() if isinstance(value, int)]

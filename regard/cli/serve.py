@@ -15,17 +15,17 @@ from regard.cli.output import print_status
 
 def serve_models(
     models: Annotated[list[Path], typer.Argument(help="Folders of trained models.", show_default=False)],
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this machine's need --api-key.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to bind to; other than loopback needs --api-key.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")] = 8000,
     names: Annotated[
         list[str] | None,
-        typer.Option("--name", help="A host name it answers to, as one behind a proxy; may be repeated."),
+        typer.Option("--name", help="A host name it answers to, such as the one behind a proxy; repeatable."),
     ] = None,
-    api_key: Annotated[str | None, typer.Option(help="What whoever asks must know.", envvar="REGARD_API_KEY")] = None,
+    api_key: Annotated[
+        str | None, typer.Option(help="The key that clients must send as a bearer token.", envvar="REGARD_API_KEY")
+    ] = None,
     without_key: Annotated[bool, typer.Option("--without-key", help="Serve other machines without a key.")] = False,
-    queue: Annotated[int | None, typer.Option(min=1000, help="Tokens that may wait; 100000 if not given.")] = None,
+    queue: Annotated[int | None, typer.Option(min=1000, help="Most queued tokens; default 100000.")] = None,
     verbose: Annotated[
         bool, typer.Option("--log", help="Log each request as a line of JSON, without its text.")
     ] = False,
@@ -35,7 +35,7 @@ def serve_models(
         _serve(models, host, port, names or [], api_key, without_key, queue, verbose)
 
 
-GRACE = 5.0  # seconds for what is still computed, though nobody waits for it, to end by itself
+GRACE = 5.0  # seconds for what is still computed, though its client is gone, to end by itself
 
 
 @contextmanager
@@ -73,8 +73,8 @@ def _serve(
                           f"pip install 'regard[serve]'") from None  # fmt: skip
 
     if host not in LOOPBACK and api_key is None and not without_key:
-        raise ConfigError(f"--host {host} lets other machines in: give --api-key (or REGARD_API_KEY), or --without-key "
-                          f"if everybody may ask")  # fmt: skip
+        raise ConfigError(f"--host {host} is reachable from other machines: give --api-key (or REGARD_API_KEY), or "
+                          f"--without-key to serve without authentication")  # fmt: skip
     if api_key is not None and len(api_key) < 8:
         raise ConfigError("--api-key has fewer than 8 characters; take a longer one")
     if verbose:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def collect(config: Path | None, assignments: list[str], **flags: Any) -> dict[str, Any]:
-    """All settings somebody gave: a TOML file, above it each --set, above them the flags."""
+    """All settings given: a TOML file, above it each --set, above them the flags."""
     from regard.config import merge, parse_assignment, read_toml
 
     settings = read_toml(config) if config else {}

@@ -14,7 +14,7 @@ from regard.families import all_families, find_recipe, find_surface
 from regard.text.corpus import PairFiles
 
 STARTS = ("encoder", "decoder")  # models that one is made of
-AGAIN = "Run it again with the same --to and it goes on where it stopped, bit for bit."
+AGAIN = "Run it again with the same --to and it resumes from its last checkpoint, bit for bit."
 
 
 class TrainGroup(TyperGroup):
@@ -47,9 +47,7 @@ def _run_options(
     minutes: Annotated[float | None, typer.Option(help="Train this long.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Train this many times over the text.")] = None,
     steps: Annotated[int | None, typer.Option(help="Train this many updates.")] = None,
-    start: Annotated[
-        Path | None, typer.Option("--from", help="Go on from the weights of this model, with its tokenizer.")
-    ] = None,
+    start: Annotated[Path | None, typer.Option("--from", help="Fine-tune this model, with its tokenizer.")] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed, another run.")] = None,
     device: Annotated[Literal["auto", "cpu", "cuda", "mps"] | None, typer.Option(help="Where to compute.")] = None,
     workers: Annotated[
@@ -58,10 +56,10 @@ def _run_options(
     config: Annotated[Path | None, typer.Option(help="A TOML file of settings.")] = None,
     assignments: Annotated[list[str], typer.Option("--set", help="One setting, section.key=value; repeatable.")] = [],  # noqa: B006
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over, even if there is something to go on from.")
+        bool, typer.Option("--fresh", help="Start over, even if there is a checkpoint to resume from.")
     ] = False,
 ) -> dict[str, Any]:
-    """What every training can be told: settings, and whether to start over."""
+    """The options of every training: settings, and whether to start over."""
     flags = {"size": size, "seed": seed, "device": device, "workers": workers}
     stop = {"minutes": minutes, "epochs": epochs, "steps": steps}
     return {"to": to, "settings": collect(config, assignments, **flags, stop=stop), "start": start, "fresh": fresh}
@@ -72,28 +70,28 @@ def _make(task: str) -> Any:
     own = find_surface(task).train
     shared = inspect.signature(_run_options).parameters
 
-    def train(**given: Any) -> None:
+    def run_training(**given: Any) -> None:
         run = _run_options(**{name: given.pop(name) for name in shared})
-        _watch(task, run, own(**given))
+        _train(task, run, own(**given))
 
-    command = with_parameters(train, own, {**inspect.signature(own).parameters, **shared})
+    command = with_parameters(run_training, own, {**inspect.signature(own).parameters, **shared})
     return make_command(task, command, f"{inspect.getdoc(own)}\n\n{AGAIN}")
 
 
-def _watch(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
-    """Checks what is asked for, says what is wrong with the text, and trains."""
-    from regard.cli.check import say_what_hurts
+def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
+    """Checks what is asked for, prints what is wrong with the text, and trains."""
+    from regard.cli.check import print_problems
     from regard.cli.report import show_training
     from regard.training.arguments import check_request
 
     run["settings"] |= files.pop("settings", {})
     run |= {name: files.pop(name) for name in STARTS if name in files}
-    request = check_request(find_recipe(task), run["settings"], files)  # what cannot be is told at once
+    request = check_request(find_recipe(task), run["settings"], files)  # refuses what is impossible before any work
     text = request.train_files
     is_first = os.environ.get("RANK", "0") == "0"  # of several processes, the first one speaks
     if is_first and (run["fresh"] or not (run["to"] / "run").exists()):
         if isinstance(text, PairFiles):
-            say_what_hurts(text, [], request.valid_files)
+            print_problems(text, [], request.valid_files)
         else:
-            say_what_hurts(None, list(text.paths))
+            print_problems(None, list(text.paths))
     show_training(task, is_quiet=not is_first, **run, **files)

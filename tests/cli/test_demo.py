@@ -9,9 +9,9 @@ from regard.config import merge
 from regard.text.samples import standard_library
 
 SHOWN = {
-    "translate": ["held-out sentences", "exact match", "Hello, I love you.", "What it looks at:", "regard translate"],
+    "translate": ["held-out sentences", "exact match", "Hello, I love you.", "Attention on", "regard translate"],
     "write": ["bits per byte", "def read_", "regard write"],
-    "fill": ["of the hidden tokens", "The [MASK] reads the book.", "regard fill"],
+    "fill": ["of the masked tokens", "The [MASK] reads the book.", "regard fill"],
     "answer": ["held-out questions", "What color is Greg?", "regard answer"],
 }
 
