@@ -16,11 +16,11 @@ from pathlib import Path
 from random import Random
 
 from regard.errors import ConfigError
-from regard.text.phrasebook.everyday import everyday_sentences
 from regard.text.phrasebook.meaning import Sentence
 from regard.text.phrasebook.pieces import align
 from regard.text.phrasebook.say import say
 from regard.text.phrasebook.think import think
+from regard.text.phrasebook.vocabulary import everyday_sentences
 from regard.text.stories import Story
 
 LANGUAGES = ("en", "de", "fr")

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
-from regard.text.phrasebook.adjectives import ADJECTIVES
+from regard.text.phrasebook.frames import TIMES
 from regard.text.phrasebook.meaning import Clause, Nominal, Sentence
-from regard.text.phrasebook.nouns import NAMES, NOUNS, PRONOUNS
 from regard.text.phrasebook.say import say
-from regard.text.phrasebook.times import TIMES
-from regard.text.phrasebook.verbs import VERBS
+from regard.text.phrasebook.vocabulary import ADJECTIVES, NAMES, NOUNS, PRONOUNS, VERBS
 
 NOUN_BY_NAME = {noun.english[0]: noun for noun in (*NOUNS, *NAMES, *PRONOUNS)}
 ADJECTIVE_BY_NAME = {adjective.english: adjective for adjective in ADJECTIVES}

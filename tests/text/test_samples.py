@@ -11,12 +11,10 @@ import pytest
 from lessons import ADJECTIVE_BY_NAME, HAND_CHECKED, THAT, clause, nominal, past, text
 
 from regard.errors import ConfigError
-from regard.text.phrasebook.adjectives import ADJECTIVES
 from regard.text.phrasebook.frames import FRAMES
 from regard.text.phrasebook.meaning import Clause, Nominal, Sentence
-from regard.text.phrasebook.nouns import NOUNS, Noun
 from regard.text.phrasebook.think import determiners, think
-from regard.text.phrasebook.verbs import VERBS
+from regard.text.phrasebook.vocabulary import ADJECTIVES, NOUNS, VERBS, Noun
 from regard.text.samples import LANGUAGES, Phrase, everyday, is_held_out, phrasebook, translate, triples
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))

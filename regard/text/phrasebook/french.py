@@ -3,34 +3,11 @@
 It knows agreement, negation and elision; it does not know how clauses become a sentence.
 """
 
+from regard.text.phrasebook import pieces as piece
 from regard.text.phrasebook.meaning import Clause, Nominal, is_known, person_of
-from regard.text.phrasebook.nouns import PREPOSITIONS
-from regard.text.phrasebook.pieces import (
-    AFTER,
-    ASKED,
-    BEFORE,
-    DETERMINER,
-    MODAL,
-    NEGATION,
-    NOUN,
-    PAST,
-    PLACE,
-    PREPOSITION,
-    QUESTION,
-    RECIPIENT,
-    STATE,
-    SUBJECT,
-    THING,
-    TIME,
-    VERB,
-    VERY,
-    Word,
-    Words,
-    move,
-    place_time,
-    with_mark,
-)
-from regard.text.phrasebook.tables import french_plural
+from regard.text.phrasebook.pieces import move, place_time, with_mark
+from regard.text.phrasebook.tables import Word, Words, french_plural
+from regard.text.phrasebook.vocabulary import PREPOSITIONS
 
 _AVOIR = ("ai", "as", "a", "avons", "ont")
 _ETRE = ("suis", "es", "est", "sommes", "sont")
@@ -51,14 +28,14 @@ def _nominal(nominal: Nominal | None, part: int, *, is_denied: bool = False) -> 
     if nominal is None:
         return []
     noun, determiner, is_plural, before, after = nominal
-    words = [(noun.french[is_plural], NOUN)]
+    words = [(noun.french[is_plural], piece.NOUN)]
     if "name" in noun.kinds:
         return move(words, part)
     if before:
         form = 1 if noun.is_feminine else 2 if _is_vowel(words[0]) and not is_plural else 0
-        words.insert(0, (_agree(before.french[form], is_plural=is_plural), BEFORE))
+        words.insert(0, (_agree(before.french[form], is_plural=is_plural), piece.BEFORE))
     if after:
-        words.append((_agree(after.french[noun.is_feminine], is_plural=is_plural), AFTER))
+        words.append((_agree(after.french[noun.is_feminine], is_plural=is_plural), piece.AFTER))
     is_de = is_plural and before is not None and not determiner  # de petites pommes
     if is_de or (is_denied and not is_known(nominal)):
         articles = ["de"]
@@ -67,7 +44,7 @@ def _nominal(nominal: Nominal | None, part: int, *, is_denied: bool = False) -> 
     else:
         column = 2 if is_plural else noun.is_feminine + (3 if _is_vowel(words[0]) else 0)
         articles = [_ARTICLES[determiner][column]]
-    return move([*((article, DETERMINER) for article in articles), *words], part)
+    return move([*((article, piece.DETERMINER) for article in articles), *words], part)
 
 
 def _agree(form: str, *, is_plural: bool) -> str:
@@ -82,43 +59,43 @@ def _verbs(clause: Clause) -> tuple[Word, Words]:
     """The finite verb, and what follows it: "est", "arrivée"."""
     verb, subject, person = clause.verb, clause.subject, person_of(clause.subject)
     if clause.modal:
-        return (clause.modal.french[person], MODAL), [(verb.french_infinitive, VERB)]
+        return (clause.modal.french[person], piece.MODAL), [(verb.french_infinitive, piece.VERB)]
     if clause.tense != "past":
-        return (verb.french[person], VERB), []
+        return (verb.french[person], piece.VERB), []
     participle = verb.french_participle
     if verb.is_with_etre and subject:
         participle = _agree(participle + ("e" if subject.noun.is_feminine else ""), is_plural=subject.is_plural)
-    return ((_ETRE if verb.is_with_etre else _AVOIR)[person], PAST), [(participle, VERB)]
+    return ((_ETRE if verb.is_with_etre else _AVOIR)[person], piece.PAST), [(participle, piece.VERB)]
 
 
 def _place(place: Nominal | None) -> Words:
     if place is None:
         return []
-    return [(PREPOSITIONS[place.noun.english[0]].french, PREPOSITION), *_nominal(place, PLACE)]
+    return [(PREPOSITIONS[place.noun.english[0]].french, piece.PREPOSITION), *_nominal(place, piece.PLACE)]
 
 
 def say_clause(clause: Clause) -> Words:
     """The clause before elision: le homme."""
     finite, rest = _verbs(clause)
-    time = move(list(clause.time.french), TIME) if clause.time else []
+    time = move(clause.time.french, piece.TIME) if clause.time else []
     first, inside, last = place_time(clause, time)
-    preposition = [(clause.verb.french_preposition, VERB)] if clause.verb.french_preposition else []
+    preposition = [(clause.verb.french_preposition, piece.VERB)] if clause.verb.french_preposition else []
     is_never = clause.time is not None and "never" in clause.time.marks
-    thing = _nominal(clause.thing, THING, is_denied=clause.is_negated or is_never)
-    recipient = _nominal(clause.recipient, RECIPIENT)
+    thing = _nominal(clause.thing, piece.THING, is_denied=clause.is_negated or is_never)
+    recipient = _nominal(clause.recipient, piece.RECIPIENT)
     is_feminine = clause.subject is not None and clause.subject.noun.is_feminine
     is_plural = clause.subject is not None and clause.subject.is_plural
     return [
         *(with_mark(first, ",") if first else []),
         *_asked(clause, preposition),
-        *_nominal(clause.subject, SUBJECT),
-        *([("ne", NEGATION)] if clause.is_negated else [("ne", inside[0][1])] if is_never else []),
+        *_nominal(clause.subject, piece.SUBJECT),
+        *([("ne", piece.NEGATION)] if clause.is_negated else [("ne", inside[0][1])] if is_never else []),
         finite,
-        *([("pas", NEGATION)] if clause.is_negated else []),
+        *([("pas", piece.NEGATION)] if clause.is_negated else []),
         *inside,
         *rest,
-        *([("très", VERY)] if clause.is_very else []),
-        *([(_agree(clause.state.french[is_feminine], is_plural=is_plural), STATE)] if clause.state else []),
+        *([("très", piece.VERY)] if clause.is_very else []),
+        *([(_agree(clause.state.french[is_feminine], is_plural=is_plural), piece.STATE)] if clause.state else []),
         *(preposition + thing if thing else []),
         *([("à", 0), *recipient] if recipient else []),
         *_place(clause.place),
@@ -129,15 +106,15 @@ def say_clause(clause: Clause) -> Words:
 def _asked(clause: Clause, preposition: Words) -> Words:
     """Est-ce que; où est-ce que; qu'est-ce que."""
     if clause.asks in ("", "who"):
-        return [("qui", ASKED)] if clause.asks else []
+        return [("qui", piece.ASKED)] if clause.asks else []
     if clause.asks == "what":
-        return [("qu'est-ce", ASKED | QUESTION), ("que", QUESTION)]
+        return [("qu'est-ce", piece.ASKED | piece.QUESTION), ("que", piece.QUESTION)]
     asked: Words = []
     if clause.asks == "whom":
-        asked = [*preposition, ("qui", ASKED)]
+        asked = [*preposition, ("qui", piece.ASKED)]
     elif clause.asks != "yes":
-        asked = [({"where": "où", "when": "quand", "why": "pourquoi"}[clause.asks], ASKED)]
-    return [*asked, ("est-ce", QUESTION), ("que", QUESTION)]
+        asked = [({"where": "où", "when": "quand", "why": "pourquoi"}[clause.asks], piece.ASKED)]
+    return [*asked, ("est-ce", piece.QUESTION), ("que", piece.QUESTION)]
 
 
 def elide(words: Words) -> Words:

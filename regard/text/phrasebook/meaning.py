@@ -5,10 +5,8 @@ It knows who does what, where and when; it does not know word order, endings or 
 
 from typing import NamedTuple
 
-from regard.text.phrasebook.adjectives import Adjective
-from regard.text.phrasebook.nouns import Noun
-from regard.text.phrasebook.times import Time
-from regard.text.phrasebook.verbs import Verb
+from regard.text.phrasebook.frames import Time
+from regard.text.phrasebook.vocabulary import Adjective, Noun, Verb
 
 
 class Nominal(NamedTuple):

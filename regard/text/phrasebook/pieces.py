@@ -11,9 +11,7 @@ that has it elsewhere; a "de", "du", "des" or "à" to which nothing corresponds 
 from functools import lru_cache
 
 from regard.text.phrasebook.meaning import Clause
-
-Word = tuple[str, int]
-Words = list[Word]
+from regard.text.phrasebook.tables import Words
 
 # The four pieces of a nominal, and how far they are moved for the part it plays.
 DETERMINER, BEFORE, NOUN, AFTER = 1, 2, 4, 8

@@ -4,8 +4,10 @@ It knows how clauses are joined; it does not know how a clause is said.
 """
 
 from regard.text.phrasebook import english, french, german
+from regard.text.phrasebook import pieces as piece
 from regard.text.phrasebook.meaning import Sentence
-from regard.text.phrasebook.pieces import LINK, SECOND, Words, move, with_mark
+from regard.text.phrasebook.pieces import move, with_mark
+from regard.text.phrasebook.tables import Words
 
 
 def say(sentence: Sentence, language: str) -> Words:
@@ -19,7 +21,7 @@ def say(sentence: Sentence, language: str) -> Words:
         words = clause_in(main)
         dependent = clause_in(second) if second else []
     if dependent:
-        dependent = [(word, LINK) for word in _LINKS[link][language].split()] + move(dependent, SECOND)
+        dependent = [(word, piece.LINK) for word in _LINKS[link][language].split()] + move(dependent, piece.SECOND)
         first, last = (dependent, words) if is_second_first else (words, dependent)
         words = (with_mark(first, ",") if is_second_first or language == "de" else first) + last
     if language == "fr":

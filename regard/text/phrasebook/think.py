@@ -5,19 +5,16 @@ It knows what makes sense and what would be ambiguous; it does not know how anyt
 
 from random import Random
 
-from regard.text.phrasebook.adjectives import ADJECTIVES, Adjective
-from regard.text.phrasebook.frames import FRAMES, Frame
+from regard.text.phrasebook.frames import FRAMES, TIMES, Frame, Time
 from regard.text.phrasebook.meaning import Clause, Nominal, Sentence, person_of
-from regard.text.phrasebook.nouns import HE, NAMES, NOUNS, PRONOUNS, SHE, Noun
-from regard.text.phrasebook.times import TIMES, Time
-from regard.text.phrasebook.verbs import VERBS, Verb
+from regard.text.phrasebook.vocabulary import ADJECTIVES, NAMES, NOUNS, PRONOUNS, VERBS, Adjective, Noun, Verb
 
 _TENSES = ("present", "present", "present", "past", "past", "modal")
 _CAN, _WANT, _MUST = VERBS["can"], VERBS["want to"], VERBS["must"]
 _TIMES = {tense: tuple(time for time in TIMES if tense in time.marks) for tense in _TENSES}
 _PERSONS = tuple(noun for noun in NOUNS if "person" in noun.kinds)
 _THINGS = tuple(noun for noun in NOUNS if "person" not in noun.kinds)
-_HE_OR_SHE = (HE, SHE)
+_HE_OR_SHE = PRONOUNS[2:4]
 _FITTING = {
     noun: tuple(adjective for adjective in ADJECTIVES if not adjective.kinds.isdisjoint(noun.kinds))
     for noun in (*NOUNS, *NAMES, *_HE_OR_SHE)
