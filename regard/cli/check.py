@@ -14,6 +14,7 @@ from regard.cli.output import print_data, print_status
 from regard.errors import CorpusError
 from regard.families.options import Columns, Keys, pair_of_numbers, pair_of_words
 from regard.text.corpus import PairFiles, holds_pairs, refuse_unread
+from regard.text.readers.packed import without_packing
 
 WORST_FIRST = ("yes", "a little", "if", "no")
 QUICK_LINES = 50_000  # that the check at the beginning of a training reads
@@ -81,7 +82,7 @@ def reading(files: list[Path]) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    is_packed = any(file.suffix == ".gz" for file in files)
+    is_packed = any(without_packing(file) != file for file in files)
     total = None if is_packed else sum(file.stat().st_size for file in files if file.is_file())
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         row = bar.add_task("reading", total=total)

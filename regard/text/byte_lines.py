@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,11 +13,11 @@ Raws = tuple[bytes | None, bytes | None]
 
 
 def raw_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[bytes]:
-    """Lines with their ends; also of a gzipped file."""
+    """Lines with their ends; also of a packed file."""
     try:
         with open_text(path) as file:
             yield from limited_lines(file, path, longest)
-    except (OSError, EOFError, zlib.error) as problem:
+    except (OSError, EOFError) as problem:
         raise CorpusError(f"{path} cannot be read: {problem}") from None
 
 
@@ -34,7 +33,7 @@ def raw_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
                 rest = b"" if piece.endswith(b"\n") else _cut_character(piece)
                 yield number, piece.removesuffix(rest) if rest else piece
                 number += piece.endswith(b"\n")
-    except (OSError, EOFError, zlib.error) as problem:
+    except (OSError, EOFError) as problem:
         raise CorpusError(f"{path} cannot be read: {problem}") from None
 
 

@@ -1,29 +1,25 @@
-"""Reads text to learn from: parallel lines, TSV, JSONL, each also gzipped; says what is wrong and where.
+"""Reads text to learn from: parallel lines, TSV, JSONL, each also packed; says what is wrong and where.
 
 Lines end at `\\n` and nowhere else. Knows nothing of tokens: what is too long is decided later.
 """
 
-import gzip
-import io
 import json
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from regard.errors import ConfigError, CorpusError
 from regard.files import hash_file, open_regular
 from regard.text.problems import counted
+from regard.text.readers.packed import unpack, without_packing
 
 KINDS = {".tsv": "columns", ".tab": "columns", ".jsonl": "keys", ".ndjson": "keys", ".json": "keys"}  # of pairs
-GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
 HEAD = 4096  # bytes of a beginning
 LONGEST_LINE = 2**20  # bytes of a line of a pair or a story
 LONGEST_RUNNING = 2**27  # bytes of a line of running text, which may be one line as a whole
-PACKED_FROM, PACKED_MOST = 2**24, 200  # bytes from which on, and how many times, a packed file may not grow
 
 
 class Pair(NamedTuple):
@@ -95,7 +91,7 @@ def read_lines(path: Path, *, keeps_ends: bool = False, longest: int = LONGEST_L
             for number, raw in enumerate(limited_lines(file, path, longest), start=1):
                 line = _decode(path, number, raw)
                 yield line + "\n" if keeps_ends and raw.endswith(b"\n") else line
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+    except EOFError as problem:
         raise CorpusError(f"{path} is damaged after line {number} ({problem}); fetch or pack it again") from None
     except OSError as problem:
         raise CorpusError(f"{path} cannot be read: {problem.strerror or problem}") from None
@@ -144,7 +140,7 @@ def _nothing_in(files: PairFiles) -> CorpusError:
 def guess_languages(files: PairFiles) -> tuple[str | None, str | None]:
     """Source and target language: the suffixes of two files (`news.de`), or keys that look like codes (`de`)."""
     if files.target is not None:
-        names = [_without_gz(path).suffix[1:] for path in files.paths]
+        names = [without_packing(path).suffix[1:] for path in files.paths]
         return _language(names[0]), _language(names[1])
     return (_language(files.keys[0]), _language(files.keys[1])) if files.keys else (None, None)
 
@@ -169,7 +165,7 @@ def kind_of(files: PairFiles) -> str:
     """Whether pairs are lines of two files, or columns or keys of one, by its name."""
     if files.target is not None:
         return "lines"
-    if kind := KINDS.get(_without_gz(files.source).suffix.lower()):
+    if kind := KINDS.get(without_packing(files.source).suffix.lower()):
         return kind
     raise CorpusError(f"{files.source} is one file, and neither .tsv nor .jsonl; "
                       f"give two parallel files (source, then target), or one .tsv or .jsonl file")  # fmt: skip
@@ -177,7 +173,7 @@ def kind_of(files: PairFiles) -> str:
 
 def holds_pairs(path: Path) -> bool:
     """Whether a single file is one of pairs, by its name."""
-    return _without_gz(path).suffix.lower() in KINDS
+    return without_packing(path).suffix.lower() in KINDS
 
 
 def refuse_unread(columns: tuple[int, int] | None, keys: tuple[str, str] | None, *files: PairFiles) -> None:
@@ -249,7 +245,7 @@ def _both(entry: dict[str, str], path: Path, number: int) -> tuple[str, str]:
 
 
 def open_text(path: Path) -> IO[bytes]:
-    """A file of text, unpacked if it is gzipped; a pipe or device is refused, for a corpus is read more than once."""
+    """A file of text, unpacked if it is packed; a pipe or device is refused, for a corpus is read more than once."""
     if path.is_dir():
         raise CorpusError(f"{path} is a folder; name the text files in it")
     if not path.exists():
@@ -258,11 +254,14 @@ def open_text(path: Path) -> IO[bytes]:
         file = open_regular(path)
     except OSError as problem:
         is_special = not path.is_file()
-        remedy = "; a corpus is read more than once: write it to a file first (.gz is read as it is)" * is_special
+        remedy = (
+            "; a corpus is read more than once: write it to a file first (packed ones are read as they are)"
+            * is_special
+        )
         raise CorpusError(f"{path} cannot be read: {problem.strerror}{remedy}") from None
     head = file.peek(1024)[:1024]
-    if head.startswith(GZIP_MAGIC):
-        return io.BufferedReader(_Unpacked(file, path), 2**16)
+    if (unpacked := unpack(file, path)) is not None:
+        return unpacked
     controls = sum(byte < 9 or 13 < byte < 32 for byte in head)
     if head.startswith(UTF16_MARKS):
         file.close()
@@ -284,32 +283,6 @@ def limited_lines(file: IO[bytes], path: Path, longest: int) -> Iterator[bytes]:
         yield raw
 
 
-class _Unpacked(io.RawIOBase):
-    """What is in a gzipped file; one that grows beyond all measure (a gzip bomb) is refused early."""
-
-    def __init__(self, file: IO[bytes], path: Path) -> None:
-        self._packed, self._path = file, path
-        self._file = gzip.GzipFile(fileobj=file)
-        self._size = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        block = self._file.read(len(buffer))
-        buffer[: len(block)] = block
-        self._size += len(block)
-        if self._size > max(PACKED_FROM, PACKED_MOST * self._packed.tell()):
-            raise CorpusError(f"{self._path} unpacks to more than {PACKED_MOST} times its size, as no text does; "
-                              f"unpack it yourself if it is to be read")  # fmt: skip
-        return len(block)
-
-    def close(self) -> None:
-        self._file.close()
-        self._packed.close()
-        super().close()
-
-
 def _decode(path: Path, number: int, raw: bytes) -> str:
     line = raw.removesuffix(b"\n").removesuffix(b"\r")  # the \r of a file from Windows
     if number == 1:
@@ -328,10 +301,6 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
 def _refuse_what_is_not_text(path: Path, number: int, text: str) -> None:
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise CorpusError(f"{path} line {number} has an escape that is not text (NUL or half a character); fix it")
-
-
-def _without_gz(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix == ".gz" else path
 
 
 def _language(name: str) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,7 +66,7 @@ def _why_not(path: Path, folder: Path) -> str | None:
         head = head if head in UTF16_MARKS else read_head(path)  # which is refused with the remedy when it is read
     except CorpusError:
         return "binary"
-    except (OSError, EOFError, zlib.error) as problem:
+    except (OSError, EOFError) as problem:
         return f"cannot be read: {getattr(problem, 'strerror', None) or problem}"
     if not head.strip() and len(head) < HEAD:
         return "empty"
