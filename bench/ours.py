@@ -151,14 +151,9 @@ def compare(folder: Path, task: str) -> str:
     if info["missing_keys"] or info["unexpected_keys"] or info["mismatched_keys"]:
         return f"weights: {info}"
     theirs.eval()
-    read = {
-        "translate": ours.tokenizer.encode,
-        "write": getattr(ours, "read", None),
-        "fill": getattr(ours, "encode", None),
-    }
     texts = [*NASTY, "The old [MASK] sees  [MASK] cat.", "[MASK]", "a[MASK]b"] if task == "fill" else NASTY
     for text in texts:
-        if (mine := read[task](text)) != (other := tokenizer(text)["input_ids"]):
+        if (mine := ours.encode_text(text)) != (other := tokenizer(text)["input_ids"]):
             return f"ids of {text!r}: {mine} here, {other} there"
     size = theirs.config.vocab_size
     rows = torch.randperm(size - 1)[: (size - 1) // 12 * 12].view(-1, 12)
