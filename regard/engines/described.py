@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from regard.engines.layout import default_limit
-from regard.engines.network import Layout, choose_layout, list_for, read_for, read_shape, refuse_small_table
+from regard.engines.stored import Layout, choose_layout, list_for, read_for, read_shape, refuse_small_table
 from regard.errors import ConfigError, FolderError
+from regard.formats import ctranslate2, gpt2, llama, marian, own
 from regard.text.tokenizer import name_rows
 
 if TYPE_CHECKING:
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
 LONGEST_SOURCE = 2**16  # tokens of a line in any training text
 MOST_WAVES = 2**24  # numbers in a computed table of positions
+TRANSLATORS: dict[str, Layout] = {"marian": marian, "pegasus": marian, "regard-translate": own}  # by model_type
+WRITERS: dict[str, Layout] = {"gpt2": gpt2, "llama": llama, "regard-write": own}
 
 
 def describe_translator(folder: ModelFolder, tokenizer: Any, generation: Generation) -> tuple[Described, Numbers]:
     """A translator, and how many positions and rows it has."""
-    from regard.formats import ctranslate2, marian, own
-
     if folder.config.get("model_type") == "encoder-decoder":
         raise ConfigError("CTranslate2 has no translator of this shape")
-    layout = choose_layout(folder, {"marian": marian, "pegasus": marian, "regard-translate": own})
+    layout = choose_layout(folder, TRANSLATORS)
     config: ModelConfig = read_shape(folder, layout.import_config)
     refuse_small_table(config, tokenizer)
     places = max(config.max_positions, default_limit(longest_source(folder.about)))
@@ -44,9 +45,7 @@ def describe_translator(folder: ModelFolder, tokenizer: Any, generation: Generat
 
 def describe_writer(folder: ModelFolder, tokenizer: Any, generation: Generation) -> tuple[Described, Numbers]:
     """A writer, its context length and how many rows it has."""
-    from regard.formats import ctranslate2, gpt2, llama, own
-
-    layout = choose_layout(folder, {"gpt2": gpt2, "llama": llama, "regard-write": own})
+    layout = choose_layout(folder, WRITERS)
     config: ModelConfig = read_shape(folder, layout.import_config)
     refuse_small_table(config, tokenizer)
     if not ctranslate2.can_write(config):

@@ -14,12 +14,11 @@ from torch import Tensor
 from regard.decoding.constrained import beam_with, compare_forced
 from regard.decoding.found import Finding, Hypothesis
 from regard.decoding.search import beam, greedy
-from regard.decoding.settings import Search
+from regard.decoding.settings import NEVER, Search
 from regard.engines.flat import FlatDecoder
 from regard.engines.layout import group
 from regard.model.cache import KeyValueCache
 from regard.model.capture import record_attention
-from regard.model.stack import NEVER
 from regard.model.transformer import CausalLM, EncoderAndDecoder, EncoderDecoder
 
 Translating = EncoderDecoder | EncoderAndDecoder

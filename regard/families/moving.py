@@ -91,9 +91,7 @@ class Movable:
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:
-    import torch
-
-    return one.dtype == other.dtype and torch.equal(one, other.cpu())
+    return one.dtype == other.dtype and one.equal(other.cpu())
 
 
 def _open_again(kind: Any, folder: Path, running: Any, part: str | None, fingerprint: list[str] | None = None) -> Any:

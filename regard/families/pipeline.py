@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from regard.engines.cache import CTranslate2Cache, open_cache
-from regard.engines.network import build_empty, fill, list_for, read_for, rows_of, shapes_of
 from regard.engines.options import EngineOptions
+from regard.engines.stored import rows_of
 from regard.errors import ConfigError, FolderError
 from regard.families.moving import Movable, one_reader
 from regard.folder import CONFIG, ModelFolder
@@ -170,23 +170,6 @@ def generation_of(folder: ModelFolder, tokenizer: Any, *, is_translator: bool) -
         raise FolderError(f"{folder.folder} fills up rows with the id {tokenizer.pad_id}, which also closes a text "
                           f"({closing}); texts of unequal length could not be distinguished")  # fmt: skip
     return found
-
-
-def load_partial_network(folder: ModelFolder, build: Callable[[], nn.Module], opened: Pipeline) -> nn.Module:
-    """A network with what a plain BERT has for it; the rest is initialized, the same every time, and listed."""
-    import torch
-
-    from regard.formats.bert_generation import load_partial
-
-    model: Any = build_empty(build)
-    listed = list_for(folder, model.config)
-    found, opened.dropped, opened.new = load_partial(read_for(folder, listed, shapes_of(model)), shapes_of(model))
-    if missing := [name for name in opened.new if ".cross_" not in name and name != "bias"]:
-        raise FolderError(f"{folder.folder}: weights do not fit config.json: {', '.join(missing[:5])} missing")
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers are left alone
-        torch.manual_seed(0)
-        fresh = build()
-    return fill(fresh, found, strict=False)
 
 
 def refuse_below_one(**numbers: int | None) -> None:

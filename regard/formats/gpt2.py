@@ -5,16 +5,16 @@ GPT-2 has query, key and value in one matrix, and all matrices transposed.
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from regard.config import ModelConfig
 from regard.formats.keys import take
 from regard.formats.names import check, drop_known, plain, rename, with_prefix
 from regard.formats.shapes import activation, config_keys, make_shape
 from regard.formats.weights import Shapes, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NAMES = (
     ("embedding.table.weight", "transformer.wte.weight"),
@@ -50,6 +50,8 @@ SHAPE = {"norm": "pre", "norm_kind": "layer", "is_gated": False, "has_bias": Tru
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights under the names and in the layout of GPT-2."""
+    import torch
+
     exported = {}
     for name, tensor in weights.items():
         if ".self_attention.query." in name:

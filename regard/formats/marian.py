@@ -6,19 +6,20 @@ names and differ in where the norm is. Knows dictionaries and tensors, no files.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from regard.config import ModelConfig
+from regard.decoding.settings import NEVER
 from regard.errors import FolderError
 from regard.formats.keys import refuse_others, take
 from regard.formats.names import check, drop_known, plain, rename
 from regard.formats.shapes import CONFIG, activation, config_keys, make_shape
 from regard.formats.weights import Shapes, Weights, waves
-from regard.model.stack import NEVER
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Ours -> theirs, part by part of a name, in this order.
 NAMES = (
@@ -78,12 +79,13 @@ def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) 
     renamed = plain({rename(name, NAMES): tensor for name, tensor in weights.items() if name != "output_bias"})
     if not model.tie_embeddings:
         renamed |= {name: renamed[SHARED].clone() for name in COPIES}
-    bias = torch.zeros(1, len(renamed[SHARED]))
+    shared = renamed[SHARED]
+    bias = shared.new_zeros(1, len(shared))
     if "output_bias" in weights:
         bias[0] = weights["output_bias"]
     bias[0, pad_id] = NEVER
     sides = ("encoder", "decoder") if model.norm == "pre" else ()
-    table = torch.from_numpy(waves(model.max_positions, model.width)) if sides else None
+    table = shared.new_tensor(waves(model.max_positions, model.width)) if sides else None
     tables = {f"model.{side}.{POSITIONS}": table.clone() for side in sides if table is not None}
     return renamed | {BIAS: bias} | tables
 

@@ -6,14 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
+from regard.decoding.settings import NEVER
 from regard.model.attention import MultiHeadAttention
 from regard.model.blocks import Block, Dropout, FeedForward, make_norm, pick
 from regard.model.cache import KeyValueCache, LayerCache
 from regard.model.masks import causal_mask
 from regard.model.positions import Learned, Rotary, Sinusoidal
 from regard.model.taps import EMBEDDED, HIDDEN
-
-NEVER = -1e9  # a logit so low that its probability is exactly 0; finite, so that sums stay finite
 
 
 class Embedding(nn.Module):

@@ -13,10 +13,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
+from regard.decoding.settings import NEVER
 from regard.model.blocks import ACTIVATIONS, make_norm
 from regard.model.cache import KeyValueCache
 from regard.model.masks import padding_mask
-from regard.model.stack import NEVER, Embedding, Stack, start_weights
+from regard.model.stack import Embedding, Stack, start_weights
 
 SMALL = 0.02  # standard deviation of a fresh table of tokens that is not scaled up when it is read
 

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions, refuse_fast
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline
 from regard.folder import ModelFolder
 from regard.text.given import a_text, given_texts, several_texts
 from regard.text.stories import Story, most_sentences, read_stories, said_answer, split_sentences
-from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from regard.look.inspection import Inspection
 
@@ -51,15 +49,9 @@ class Answerer(Pipeline):
     def open(cls, folder: ModelFolder, running: EngineOptions) -> Answerer:
         """The answerer in a folder."""
         refuse_fast("answer", running)
-        from regard.formats import own
-        from regard.model.story import build_network
+        from regard.families.answer import network
 
-        layout = choose_layout(folder, {"regard-answer": own})
-
-        def read(tokenizer: Tokenizer) -> nn.Module:
-            return read_network(folder, tokenizer, layout, lambda config, _: build_network(config, tokenizer.pad_id))
-
-        return cls(folder, read, running).read_now()
+        return cls(folder, lambda tokenizer: network.read(folder, tokenizer), running).read_now()
 
     def __call__(self, story: str | Sequence[str], question: str) -> str:
         """The answer to a question about a story, given as a text or as sentences."""
@@ -103,7 +95,7 @@ class Answerer(Pipeline):
 
         why: also how much less likely the answer is without each sentence.
         """
-        from regard.families.looking import look_at_answer
+        from regard.families.answer.look import look_at_answer
 
         if not story:
             raise ConfigError("there is no story to look at; give it with --story FILE, one sentence a line")
@@ -117,19 +109,9 @@ class Answerer(Pipeline):
 
     def _run(self, stories: Sequence[Story]) -> Iterator[tuple[Tensor, Tensor]]:
         """Of each batch: the probability of every answer (B, V), each hop's weight of each sentence (B, hops, M)."""
-        import torch
+        from regard.families.answer.network import run
 
-        from regard.data.stories import encode_stories, story_batches
-        from regard.model.capture import record_attention
-
-        for batch in story_batches(encode_stories(stories, self.tokenizer), self.tokenizer.pad_id):
-            with torch.inference_mode(), record_attention(self.model) as recorded:
-                here = batch.to(self.device)
-                probabilities = self.model(here.sentences, here.ages, here.questions)[0].softmax(dim=-1)  # (B, V)
-            hops = [
-                weights[-1].mean(dim=1) for name, weights in recorded.items() if weights and name.startswith("hops.")
-            ]
-            yield probabilities, torch.stack(hops, dim=1)
+        return run(self, stories)
 
     def _newest(self, story: Story) -> Story:
         cut = max(0, len(story.sentences) - most_sentences(self.model.config.max_positions))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from regard.engines.network import read_network, read_shape
 from regard.engines.options import EngineOptions, refuse_fast
-from regard.errors import FolderError
-from regard.families.pipeline import Pipeline, load_partial_network
+from regard.families.pipeline import Pipeline
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 
@@ -24,24 +22,16 @@ class Decoder(Pipeline):
         refuse_fast("decode", running)
 
         def read(tokenizer: Tokenizer) -> nn.Module:
-            from regard.formats import bert, bert_generation
-            from regard.model.transformer import TextDecoder
+            from regard.families.encode.network import read_decoder
 
-            if folder.about.get("part"):
-                plain = read_shape(folder, bert.import_config)
-                if not plain.tie_embeddings:
-                    raise FolderError(f"{folder.folder} has an output table of its own (tie_word_embeddings is "
-                                      f"false in config.json), which a decoder has not")  # fmt: skip
-                config = plain.model_copy(update={"kind": "bert-generation", "token_types": 0})
-                return load_partial_network(folder, lambda: TextDecoder(config, tokenizer.pad_id), opened)
-            return read_network(folder, tokenizer, bert_generation.DECODER, lambda c, t: TextDecoder(c, t.pad_id))
+            model, opened.dropped, opened.new = read_decoder(folder, tokenizer)
+            return model
 
         opened = cls(folder, read, running)
         return opened.read_now()
 
     def logits(self, ids: Tensor, memory: Tensor, memory_may_attend: Tensor | None = None) -> Tensor:
         """How likely each token is after each of these: ids (B, T), memory (B, S, D) -> (B, T, V)."""
-        import torch
+        from regard.families.encode.network import decode
 
-        with torch.inference_mode():
-            return self.model.logits(self.model(ids, memory, memory_may_attend))
+        return decode(self.model, ids, memory, memory_may_attend)

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.engines.layout import group
-from regard.engines.network import read_network, read_shape
 from regard.engines.options import EngineOptions, refuse_fast
 from regard.errors import FolderError
-from regard.families.pipeline import Pipeline, load_partial_network
+from regard.families.pipeline import Pipeline
 from regard.files import parse_json, read_regular
 from regard.folder import ModelFolder
 from regard.text.given import a_text, name_unknown, several_texts, unknown_parts
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
     from regard.look.inspection import Inspection
 
-TOKENS_PER_BATCH = 4096
 MOST_BYTES = 2**20  # of a file of settings
 KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
 
@@ -38,16 +35,10 @@ class Encoder(Pipeline):
         refuse_fast("encode", running)
 
         def read(tokenizer: Tokenizer) -> nn.Module:
-            from regard.formats import bert, bert_generation
-            from regard.model.transformer import TextEncoder
+            from regard.families.encode.network import read_encoder
 
-            if folder.about.get("part"):
-                config = read_shape(folder, bert.import_config)
-                if folder.about["architecture"] == "BertGenerationEncoder":
-                    config = config.model_copy(update={"kind": "bert-generation", "token_types": 0})
-                return load_partial_network(folder, lambda: TextEncoder(config, tokenizer.pad_id), opened)
-            layout = bert_generation.ENCODER if folder.config.get("model_type") == "bert-generation" else bert
-            return read_network(folder, tokenizer, layout, lambda config, t: TextEncoder(config, t.pad_id))
+            model, opened.dropped, opened.new = read_encoder(folder, tokenizer)
+            return model
 
         opened = cls(folder, read, running)
         opened.read_now()
@@ -72,24 +63,17 @@ class Encoder(Pipeline):
         return self._encode(several_texts(texts))
 
     def _encode(self, texts: list[str]) -> Tensor:
-        import torch
+        from regard.families.encode.network import encode
 
         encoded = self.tokenizer.encode_all(texts)
         for note in self._notes(texts, encoded):
             warnings.warn(note, RuntimeWarning, stacklevel=3)
         rows = [self._beginning(ids) for ids in encoded]
-        vectors = torch.empty(len(rows), self.model.config.width)
-        with torch.inference_mode():
-            for indexes in group([len(ids) for ids in rows], TOKENS_PER_BATCH):
-                longest = len(rows[indexes[0]])
-                padded = [rows[i] + [self.tokenizer.pad_id] * (longest - len(rows[i])) for i in indexes]
-                ids = torch.tensor(padded, device=self.device)  # (B, T)
-                vectors[indexes] = self._pool(self.model(ids), ids != self.tokenizer.pad_id).cpu()
-        return vectors
+        return encode(self, rows)
 
     def look(self, text: str) -> Inspection:
         """The attention of each token of a text."""
-        from regard.families.looking import look_at_reader
+        from regard.families.encode.look import look_at_reader
 
         ids = self.tokenizer.encode(a_text(text))
         return look_at_reader(self, text, self._beginning(ids), self._notes([text], [ids]))
@@ -105,14 +89,6 @@ class Encoder(Pipeline):
         pairs = zip(texts, encoded, strict=True)
         unknown = unknown_parts(self.tokenizer, [text for text, ids in pairs if self.tokenizer.may_lack(ids)])
         return (notes if long else []) + ([name_unknown(unknown)] if unknown else [])
-
-    def _pool(self, hidden: Tensor, is_real: Tensor) -> Tensor:
-        """hidden (B, T, D), is_real (B, T) -> (B, D)"""
-        if self.pooling == "cls":
-            pooled = hidden[:, 0]
-        else:
-            pooled = (hidden * is_real[..., None]).sum(1) / is_real.sum(1, keepdim=True)
-        return pooled / pooled.norm(dim=-1, keepdim=True).clamp(min=1e-12) if self.is_normed else pooled
 
 
 def _sentence_settings(folder: Path, model: Any) -> dict[str, Any]:

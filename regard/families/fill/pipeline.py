@@ -7,19 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions, refuse_fast
 from regard.errors import ConfigError, FolderError
 from regard.families.fill import MASK, TOP
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.folder import ModelFolder
-from regard.text.given import a_text, given_texts, name_unknown, unknown_parts
-from regard.text.tokenizer import Tokenizer
+from regard.text.given import a_text, name_unknown, unknown_parts
 
 if TYPE_CHECKING:
-    from regard.config import ModelConfig
     from regard.look.inspection import Inspection
-    from regard.model.transformer import MaskedLM
 
 
 @dataclass(frozen=True)
@@ -48,15 +44,9 @@ class Filler(Pipeline):
     def open(cls, folder: ModelFolder, running: EngineOptions) -> Filler:
         """The filler in a folder."""
         refuse_fast("fill", running)
-        from regard.formats import bert, own
-        from regard.model.transformer import MaskedLM
+        from regard.families.fill import network
 
-        layout = choose_layout(folder, {"bert": bert, "regard-fill": own})
-
-        def build(config: ModelConfig, tokenizer: Tokenizer) -> MaskedLM:
-            return MaskedLM(config, tokenizer.pad_id)
-
-        opened = cls(folder, lambda tokenizer: read_network(folder, tokenizer, layout, build), running)
+        opened = cls(folder, lambda tokenizer: network.read(folder, tokenizer), running)
         if "foreign" in folder.about and opened.tokenizer.splits_special:
             raise FolderError(f"{folder.folder}: tokenizer_config.json has split_special_tokens=True, so that {MASK} "
                               f"is text and no gap; take it out")  # fmt: skip
@@ -71,23 +61,19 @@ class Filler(Pipeline):
 
     def fill(self, text: str, *, top: int = TOP) -> Filled:
         """The `top` likeliest pieces for each [MASK] of the text."""
-        import torch
+        from regard.families.fill.network import predict
 
         refuse_below_one(top=top)
         ids = self.encode_text(text)
         gaps = [place for place, number in enumerate(ids) if number == self.tokenizer.mask_id]
         if not gaps:
             raise ConfigError(f"{text!r} has no {MASK}; write {MASK} where a word is to be filled in")
-        with torch.inference_mode():
-            hidden = self.model(torch.tensor([ids], device=self.device))[0, gaps]  # (gaps, D)
-            chances = self.model.logits(hidden).softmax(dim=-1)  # (gaps, V)
-            chances[:, list(self.tokenizer.special_ids)] = 0  # a gap is never filled with one of these
-            best = chances.topk(min(top, chances.shape[1]), dim=-1)
+        found = predict(self, ids, gaps, top)
         candidates = [
-            [Candidate(self.tokenizer.tokens([token])[0].strip(), chance) for chance, token in zip(*row, strict=True)]
-            for row in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+            [Candidate(self.tokenizer.tokens([token])[0].strip(), probability) for token, probability in gap]
+            for gap in found
         ]
-        return Filled(self.put_in(text, best.indices[:, 0].tolist()), candidates, self.unknown(text))
+        return Filled(self.put_in(text, [gap[0][0] for gap in found]), candidates, self.unknown(text))
 
     def put_in(self, text: str, ids: list[int]) -> str:
         """The text with these tokens in its gaps; one that continues a word is joined to it."""
@@ -126,32 +112,16 @@ class Filler(Pipeline):
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
         """Accuracy on masked tokens over all lines of the files; the same tokens are masked every time."""
-        from regard.data.masking import encode_texts, make_masking, masked_batches, read_texts
-        from regard.engines.score import score_masked
+        from regard.families.fill import network
 
-        train = self.about["settings"]["train"]
-        share, whole_words = train.get("mask_rate", train.get("hidden")), train["whole_words"]  # hidden: of 0.1
-        lines = read_texts(given_texts(files))
-        texts = encode_texts(lines, self.tokenizer, self.model.config.max_positions)
-        batches = masked_batches(texts, self.tokenizer, make_masking(self.tokenizer, share, whole_words))
-        accuracy, loss, count = score_masked(self.model, batches, lambda: None)
-        unknown = sum(self.tokenizer.has_unknown([number]) for number in texts.flat.tolist())
-        way = "whole words, " if whole_words else ""
-        return {
-            "accuracy": accuracy,
-            "loss": loss,
-            "hidden_tokens": count,
-            "texts": len(texts),
-            "unknown_tokens": unknown,
-            "signature": f"{share:.0%} hidden, {way}80/10/10, seed 0",
-        }
+        return network.evaluate(self, files)
 
     def look(self, text: str, *, why: bool = False) -> Inspection:
         """The attention of each token of a text, and what fills its gaps.
 
         why: also what each word and each head is worth for the gaps, which takes a forward for each.
         """
-        from regard.families.looking import look_at_gaps
+        from regard.families.fill.look import look_at_gaps
 
         ids = self.encode_text(text)
         gaps = [place for place, number in enumerate(ids) if number == self.tokenizer.mask_id]

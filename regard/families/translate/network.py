@@ -1,39 +1,45 @@
-"""A translator of two models: the encoder and the decoder of a folder, or of two folders that are put together."""
+"""The network of a translator, read from its folder; or made of two models, an encoder and a decoder."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor, nn
 
 from regard.config import ModelConfig
-from regard.engines.network import (
-    build_empty,
-    fill,
-    list_for,
-    read_for,
-    read_shape,
-    refuse_small_table,
-    rows_of,
-    shapes_of,
-)
+from regard.engines.described import TRANSLATORS
+from regard.engines.network import build_empty, fill, read_network, shapes_of
+from regard.engines.stored import choose_layout, list_for, read_for, read_shape, refuse_small_table, rows_of
 from regard.errors import ConfigError
 from regard.families.pipeline import generation_of
 from regard.folder import ModelFolder
+from regard.formats import encoder_decoder
 from regard.formats.detect import PLAIN
 from regard.formats.tokenizers import read_tokenizer
+from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
 from regard.text.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
 
 SIDES = {"encoder": (*PLAIN, "BertGenerationEncoder"), "decoder": (*PLAIN, "BertGenerationDecoder")}
 SAMPLE = "Été, der KÖNIG: (naïve) 東京 don't"  # what tokenizers with one vocabulary may still split differently
 
 
-def read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
-    """An encoder and a decoder that were put together."""
-    from regard.formats import encoder_decoder
-    from regard.model.transformer import EncoderAndDecoder
+def read(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
+    """The network in a translator's folder."""
+    if folder.config.get("model_type") == "encoder-decoder":
+        return _read_pair(folder, tokenizer)
+    told = generation_of(folder, tokenizer, is_translator=True)
 
+    def build(config: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+        if config.encoder:
+            return EncoderAndDecoder(config, tokenizer.pad_id, told.never)
+        return EncoderDecoder(config, tokenizer.pad_id, told.start, told.never)
+
+    return read_network(folder, tokenizer, choose_layout(folder, TRANSLATORS), build)
+
+
+def _read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
+    """An encoder and a decoder that were put together."""
     shape, told = (
         read_shape(folder, encoder_decoder.import_config),
         generation_of(folder, tokenizer, is_translator=True),
@@ -50,11 +56,6 @@ def put_together(encoder: ModelFolder, decoder: ModelFolder) -> tuple[ModelConfi
 
     Each side keeps its class; a plain BERT that becomes a decoder gets fresh cross-attention.
     """
-    import torch
-
-    from regard.formats import encoder_decoder
-    from regard.model.transformer import EncoderAndDecoder
-
     folders = {"encoder": encoder, "decoder": decoder}
     shapes = {side: _shape(folder, side) for side, folder in folders.items()}
     tokenizer = _one_tokenizer(folders)
@@ -83,8 +84,6 @@ def _sides(config: ModelConfig, tokenizer: Tokenizer) -> tuple[ModelConfig, Mode
 
 
 def _shape(folder: ModelFolder, side: str) -> ModelConfig:
-    from regard.formats import encoder_decoder
-
     named = folder.config.get("architectures")
     architecture = named[0] if isinstance(named, list) and named else None
     if architecture not in SIDES[side]:

@@ -14,12 +14,10 @@ from regard.alignment.links import Links
 from regard.decoding.settings import BEAM, Search
 from regard.engines.described import alignment_of, describe_translator, longest_source
 from regard.engines.layout import default_limit
-from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.families.translate.aligner import Aligner, align_pairs, score_alignment
-from regard.families.translate.pair import read_pair
 from regard.families.translate.translation import Translation, join, notes_on, put_in_words
 from regard.folder import ModelFolder
 from regard.text.corpus import PairFiles, read_pairs, refuse_unread
@@ -32,7 +30,6 @@ from regard.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from torch import nn
 
-    from regard.config import ModelConfig
     from regard.decoding.found import Finding, Hypothesis
     from regard.engines.ctranslate2 import FastTranslator
     from regard.engines.torch import NativeTranslator
@@ -56,20 +53,9 @@ class Translator(Pipeline):
         """The translator in a folder."""
 
         def read(tokenizer: Tokenizer) -> nn.Module:
-            from regard.formats import marian, own
-            from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
+            from regard.families.translate import network
 
-            if folder.config.get("model_type") == "encoder-decoder":
-                return read_pair(folder, tokenizer)
-            layout = choose_layout(folder, {"marian": marian, "pegasus": marian, "regard-translate": own})
-            told = cls.read_generation(folder, tokenizer)
-
-            def build(config: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
-                if config.encoder:
-                    return EncoderAndDecoder(config, tokenizer.pad_id, told.never)
-                return EncoderDecoder(config, tokenizer.pad_id, told.start, told.never)
-
-            return read_network(folder, tokenizer, layout, build)
+            return network.read(folder, tokenizer)
 
         return cls(folder, read, running)
 
@@ -203,7 +189,7 @@ class Translator(Pipeline):
 
         why: also what each source word and each head is worth, which takes a forward for each.
         """
-        from regard.families.looking import look_at_pair
+        from regard.families.translate.look import look_at_pair
 
         refuse_below_one(beam=beam)
         return look_at_pair(self, text, target, Search(beam), why)

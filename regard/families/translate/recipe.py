@@ -30,7 +30,7 @@ from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.held_out import HeldOutPairs, real_loss
 from regard.families.table import choose, count_words
-from regard.families.translate.pair import put_together
+from regard.families.translate.network import put_together
 from regard.folder import Content
 from regard.formats import encoder_decoder, marian, own
 from regard.formats.tokenizers import translator_config

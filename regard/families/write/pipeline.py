@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import secrets
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from regard.decoding.settings import TEMPERATURE, TOKENS, Sampling
 from regard.engines.described import describe_writer
-from regard.engines.network import choose_layout, read_network
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.folder import ModelFolder
-from regard.text.given import a_text, given_texts, name_unknown, several_texts, unknown_parts
-from regard.text.running import read_documents
+from regard.text.given import a_text, name_unknown, several_texts, unknown_parts
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
     from regard.engines.ctranslate2 import FastWriter
     from regard.look.inspection import Inspection, TokenScore
 
-TOLD_TOGETHER = 128  # tokens whose probabilities are computed at a time: each takes a row of the whole vocabulary
 CONTEXT = 8  # tokens before a piece that are decoded with it
 
 
@@ -53,11 +48,9 @@ class Writer(Pipeline):
         """The writer in a folder."""
 
         def read(tokenizer: Tokenizer) -> nn.Module:
-            from regard.formats import gpt2, llama, own
-            from regard.model.transformer import CausalLM
+            from regard.families.write import network
 
-            layout = choose_layout(folder, {"gpt2": gpt2, "llama": llama, "regard-write": own})
-            return read_network(folder, tokenizer, layout, lambda config, _: CausalLM(config))
+            return network.read(folder, tokenizer)
 
         return cls(folder, read, running)
 
@@ -135,36 +128,16 @@ class Writer(Pipeline):
             if not push(piece):
                 break
         is_cut = len(ids) == tokens and not any(one in self.tokenizer.decode(ids) for one in stop)
-        said = self._chances(prompt, ids, chances) if chances else []
+        said: list[TokenScore] = []
+        if chances:
+            from regard.families.write.network import score_text
+
+            said = score_text(self, [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt)], ids, chances)
         return Sample(text, self.tokenizer.tokens(ids), "length" if is_cut else "stop", said, unknown)
 
     def unknown(self, text: str) -> list[str]:
         """The parts of a text that the model has never seen: of a writer of characters, those characters."""
         return unknown_parts(self.tokenizer, [a_text(text)])
-
-    def _chances(self, prompt: str, ids: list[int], count: int) -> list[TokenScore]:
-        """Of each id; what is longer than the model sees is read in windows that share their halves."""
-        import torch
-
-        from regard.look.cancel import check_cancelled
-        from regard.look.trace import as_batch, score_tokens
-
-        read = [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt), *ids]
-        window = self.model.config.max_positions
-        told: list[TokenScore] = []
-        for start in range(0, max(1, len(read) - window // 2), max(1, window // 2)):
-            part = read[start : start + window]
-            new = len(read) - len(ids) + len(told) - start  # the first in this part that is not scored yet
-            if not 1 <= new < len(part):
-                continue
-            with torch.inference_mode():
-                hidden = self.model(as_batch(self.model, part))[0, new - 1 : -1]  # (new, D)
-                for first in range(0, len(hidden), TOLD_TOGETHER):
-                    check_cancelled()
-                    places = range(new + first, min(len(part), new + first + TOLD_TOGETHER))
-                    logits = self.model.logits(hidden[first : first + TOLD_TOGETHER])  # (.., V)
-                    told += score_tokens(logits, part[places.start : places.stop], places, self.tokenizer)
-        return [one._replace(alternatives=one.alternatives[:count]) for one in told]
 
     def evaluate(self, *files: str | Path, stride: int | None = None) -> dict[str, float | str | int]:
         """Perplexity per token and bits per byte over the whole text, each token predicted once.
@@ -172,41 +145,23 @@ class Writer(Pipeline):
         The model's window moves on by `stride` tokens (half of it if not given), so that each token after the first
         window is predicted from at least window - stride tokens before it.
         """
-        from regard.data.running import encode_stream
-        from regard.engines.score import stream_loss
+        from regard.families.write import network
 
-        texts = read_documents(given_texts(files))
-        window = self.model.config.max_positions
-        stride = stride or max(1, window // 2)
-        if not 1 <= stride <= window:
-            raise ConfigError(f"stride={stride}, but the model sees {window} tokens; it must be from 1 to {window}")
-        stream = encode_stream(texts, self.tokenizer)
-        nats, size = stream_loss(self.model, stream, stride, lambda: None), sum(len(t.encode()) for t in texts)
-        loss = nats / (len(stream) - 1)
-        unknown = self.tokenizer.id_of("<unk>")
-        return {
-            "loss": loss,
-            "perplexity": math.exp(loss),
-            "bits_per_byte": nats / math.log(2) / size,
-            "tokens": len(stream) - 1,
-            "bytes": size,
-            "unknown_tokens": 0 if unknown is None else int((stream == unknown).sum()),
-            "signature": f"window {window}, stride {stride}, ends of documents counted",
-        }
+        return network.evaluate(self, files, stride)
 
     def look(self, text: str, *, why: bool = False) -> Inspection:
         """The attention and probability of each token of a text; of one longer than the context, its end, and a note.
 
         why: also what each word before and each head is worth, which takes a forward for each.
         """
-        from regard.families.looking import look_at_text
+        from regard.families.write.look import look_at_text
 
         unknown, ids, window = self.unknown(text), self.encode_text(text), self.model.config.max_positions
         notes = [name_unknown(unknown)] if unknown else []
         if len(ids) > window:
             notes.append(f"the text has {len(ids)} tokens, and the model sees {window} at a time; "
                          f"the last {window} are shown")  # fmt: skip
-        return look_at_text(self, "write", text, ids[-window:], why, notes)
+        return look_at_text(self, text, ids[-window:], why, notes)
 
     def encode_text(self, text: str) -> list[int]:
         """What it reads of a prompt: one of ours begins each text with a mark, others as their tokenizer says. An empty
@@ -223,17 +178,9 @@ class Writer(Pipeline):
             self.refuse_recording()
             yield from self._fast.ids(read, sampling, seed)
             return
-        import torch
+        from regard.families.write.network import sample_ids
 
-        from regard.decoding.sample import sample
-        from regard.engines.torch import TextStep
-
-        step = TextStep(self.model, torch.tensor([read], device=self.device), self.generation.never)
-        generator = torch.Generator().manual_seed(secrets.randbits(31) if seed is None else seed)
-        for token in sample(step, step.logits, sampling, generator):
-            if token in self.generation.ends:
-                return
-            yield token
+        yield from sample_ids(self, read, sampling, seed)
 
     def _pieces(self, prompt: str, ids: Iterator[int]) -> Iterator[str]:
         """Text as soon as it is whole: a character may be spread over several tokens, and what a token says may depend

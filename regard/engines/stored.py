@@ -1,0 +1,86 @@
+"""What a model's folder holds for its network: the shape by config.json, the weights checked against it. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING, Any, Protocol
+
+from regard.errors import FolderError
+from regard.folder import CONFIG, ModelFolder
+from regard.formats.weights import Shapes, Stored, Weights, list_weights, read_arrays
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from regard.config import ModelConfig
+
+MOST_TIMES, MOST_SURPLUS = 4, 2**24  # weights a file may have: tables that are there twice, masks of old versions
+
+
+class Layout(Protocol):
+    """How a kind of model lies in a folder: a module of `formats`."""
+
+    def import_config(self, config: dict[str, Any]) -> ModelConfig:
+        """The shape in a config.json."""
+        ...
+
+    def import_weights(self, weights: Weights, shapes: Shapes) -> Weights:
+        """Weights under our names, which have these shapes."""
+        ...
+
+
+def choose_layout(folder: ModelFolder, layouts: dict[str, Layout]) -> Layout:
+    """The layout of the folder's model_type."""
+    kind = folder.config.get("model_type")
+    if not isinstance(kind, str) or kind not in layouts:
+        raise FolderError(f"{folder.folder}: config.json has model_type {kind!r}; "
+                          f"a model of this task is one of {', '.join(layouts)}")  # fmt: skip
+    return layouts[kind]
+
+
+def rows_of(folder: ModelFolder) -> int:
+    """Most rows that the table of a folder's model can have: as config.json says, and as its weights have bytes for."""
+    sides = [folder.config, *(folder.config.get(side) for side in ("decoder", "encoder"))]
+    sizes = [side["vocab_size"] for side in sides if isinstance(side, dict) and type(side.get("vocab_size")) is int]
+    room = sum(path.stat().st_size for path in folder.weights()) // 8  # bytes of a row, at the very least
+    return min([room, *sizes[:1]])
+
+
+def refuse_small_table(config: ModelConfig, tokenizer: Tokenizer) -> None:
+    """A table may be filled up to a round number, but every piece has a row of it."""
+    if config.vocab_size < tokenizer.vocab_size:
+        sizes = f"config.json has vocab_size {config.vocab_size}, but tokenizer.json {tokenizer.vocab_size} entries"
+        raise FolderError(f"{sizes}; they are not of the same model")
+
+
+def read_shape(folder: ModelFolder, read: Callable[[dict[str, Any]], Any]) -> Any:
+    """The shape in a folder's config.json; values of the wrong type are a FolderError."""
+    try:
+        return read(folder.config)
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as problem:
+        raise FolderError(f"{folder.path / CONFIG} describes a model that cannot be: {problem!r:.200}") from None
+
+
+def list_for(folder: ModelFolder, *configs: ModelConfig) -> dict[str, Stored]:
+    """Where the weights of a folder lie, if there can be enough of them for networks of this shape."""
+    listed = list_weights(folder.weights())
+    layers = sum(config.layers + (config.decoder_layers or 0) for config in configs)
+    table = max(config.vocab_size * config.width for config in configs)
+    if layers > len(listed) or table > sum(stored.count for stored in listed.values()):
+        asked = f"{layers} layers and a table of {table} numbers"
+        raise FolderError(f"{folder.path}: config.json asks for {asked}, and the weights are fewer; "
+                          f"they are not of the same model")  # fmt: skip
+    return listed
+
+
+def read_for(folder: ModelFolder, listed: dict[str, Stored], shapes: Shapes) -> Weights:
+    """The weights of a folder, unless there are far more than these shapes have room for."""
+    there, room = sum(stored.count for stored in listed.values()), sum(map(prod, shapes.values()))
+    for found, wanted, surplus, what in (
+        (there, room, MOST_SURPLUS, "weights"),
+        (len(listed), len(shapes), 100, "tables"),
+    ):
+        if found > surplus + MOST_TIMES * wanted:
+            raise FolderError(f"{folder.path} has {found} {what}, and config.json asks for {wanted}; "
+                              f"they are not of the same model")  # fmt: skip
+    return read_arrays(listed)

@@ -1,0 +1,34 @@
+"""What `regard look` traces of a filler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from regard.look.attribution import explain_gaps
+from regard.look.inspection import Inspection
+from regard.look.trace import as_batch, score_tokens, see_through, trace_text
+from regard.model.capture import record_hidden
+from regard.text.given import name_unknown
+
+if TYPE_CHECKING:
+    from regard.families.fill.pipeline import Filler
+
+
+def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], why: bool) -> Inspection:
+    """The attention of each token of a text, and what fills its gaps."""
+    model, tokenizer, unknown = trained.model, trained.tokenizer, trained.unknown(text)
+    notes = [name_unknown(unknown)] if unknown else []
+    kinds, _, _ = trace_text(model, tokenizer, ids, [])
+    if not gaps:
+        return Inspection("fill", text, text, kinds, notes=notes)
+    with torch.inference_mode():
+        with record_hidden(model) as states:
+            logits = model.logits(model(as_batch(model, ids))[0, gaps])  # (gaps, V)
+        logits[:, list(tokenizer.special_ids)] = -torch.inf  # a gap is never filled with one of these
+        best = logits.argmax(-1).tolist()
+        said = score_tokens(logits, best, gaps, tokenizer)
+        lens = see_through(model, model.stack, states["stack"], gaps, tokenizer)
+    reasons = explain_gaps(model, tokenizer, ids, gaps, best, kinds["text"].column_words) if why else None
+    return Inspection("fill", text, trained.put_in(text, best), kinds, said, lens=lens, why=reasons, notes=notes)
