@@ -78,7 +78,12 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _files() -> list[str]:
-    inside = [*ROOT.glob("regard/**/*.py"), *ROOT.glob("regard/**/*.js"), *ROOT.glob("regard/**/*.html")]
+    inside = [
+        *ROOT.glob("regard/**/*.py"),
+        *ROOT.glob("regard/**/*.toml"),
+        *ROOT.glob("regard/**/*.js"),
+        *ROOT.glob("regard/**/*.html"),
+    ]
     prose = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
     names = (path.relative_to(ROOT).as_posix() for path in [*inside, *prose])
     return sorted(name for name in names if not name.startswith(PHRASES))

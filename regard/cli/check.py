@@ -13,7 +13,7 @@ import typer
 from regard.cli.output import print_data, print_status
 from regard.errors import CorpusError
 from regard.families.options import Columns, Keys, pair_of_numbers, pair_of_words
-from regard.text.corpus import PairFiles, holds_pairs, refuse_unread
+from regard.text.corpus import PairFiles, counted, holds_pairs, refuse_unread
 from regard.text.readers.packed import without_packing
 
 WORST_FIRST = ("yes", "a little", "if", "no")
@@ -95,14 +95,12 @@ def reading(files: list[Path]) -> Iterator[Callable[[int, int], None]]:
 
 def _as_json(report: Any) -> dict[str, Any]:
     findings = [asdict(finding) | finding.words(report.shape) for finding in report.findings.values()]
-    counted = {"files": report.files, "shape": report.shape, "lines": report.lines}
-    return counted | {"stops": report.stops, "findings": findings}
+    facts = {"files": report.files, "shape": report.shape, "lines": report.lines}
+    return facts | {"stops": report.stops, "findings": findings}
 
 
 def describe(report: Any) -> str:
     """One page: what hurts most comes first."""
-    from regard.text.problems import counted
-
     names = report.files
     title = (
         " and ".join(names)

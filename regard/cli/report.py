@@ -9,7 +9,7 @@ from rich.text import Text
 
 from regard.cli.output import visible
 from regard.families import find_family
-from regard.text.problems import counted
+from regard.text.corpus import counted
 from regard.train import training
 from regard.training.card import count_in_words, describe_comparison, describe_shape
 from regard.training.lineage import name_bases

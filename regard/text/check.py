@@ -13,9 +13,9 @@ from pathlib import Path
 
 from regard.files import hash_file
 from regard.text.byte_lines import raw_lines, raw_pairs, raw_pieces
-from regard.text.corpus import UTF8_MARK, PairFiles, guess_languages, holds_pairs, kind_of, verify_pairs
+from regard.text.corpus import UTF8_MARK, PairFiles, counted, guess_languages, holds_pairs, kind_of, verify_pairs
 from regard.text.languages import FUNCTION_WORDS, count_words, find_foreign, guess_language, likeness, words_of
-from regard.text.problems import EXAMPLES, LONGEST_LETTERS, LONGEST_WORDS, Report, counted
+from regard.text.problems import EXAMPLES, LONGEST_LETTERS, LONGEST_WORDS, Report
 from regard.text.running import TextFiles, verify_documents
 from regard.text.stories import look_like_stories, verify_stories
 

@@ -11,7 +11,6 @@ from typing import IO, NamedTuple
 
 from regard.errors import ConfigError, CorpusError
 from regard.files import hash_file, open_regular
-from regard.text.problems import counted
 from regard.text.readers.packed import unpack, without_packing
 
 KINDS = {".tsv": "columns", ".tab": "columns", ".jsonl": "keys", ".ndjson": "keys", ".json": "keys"}  # of pairs
@@ -20,6 +19,11 @@ UTF8_MARK = b"\xef\xbb\xbf"
 HEAD = 4096  # bytes of a beginning
 LONGEST_LINE = 2**20  # bytes of a line of a pair or a story
 LONGEST_RUNNING = 2**27  # bytes of a line of running text, which may be one line as a whole
+
+
+def counted(count: int, units: str) -> str:
+    """A count and what it counts: `1 line`, `2 lines`."""
+    return f"{count} {units.removesuffix('s') if count == 1 else units}"
 
 
 class Pair(NamedTuple):

@@ -15,7 +15,7 @@ from regard.cli.commands import app
 from regard.errors import CorpusError
 from regard.text.check import check_pairs, check_text, hashes_of
 from regard.text.corpus import PairFiles, read_pairs
-from regard.text.problems import PROBLEMS
+from regard.text.problems import LONGEST_LETTERS, LONGEST_WORDS, PROBLEMS
 from regard.text.running import TextFiles, read_documents
 
 ENGLISH = [phrase.source for phrase in regard.phrasebook("en", "de", 6000)]
@@ -153,6 +153,7 @@ def test_counts_have_the_names_of_what_they_count(tmp_path):
 def test_no_advice_that_is_followed_breaks_pairs_or_running_text(tmp_path, shape):
     """Every command is run on lines with everything that it is for; no line is lost but duplicate pairs as a whole."""
     odd = ["plain", "a\0b", "c\x07d", "e\u2028f\x85g", "h\ri", "j\r\rk", "l\ufeffm", "tab\tin", "", "ü 漢字", "plain"]
+    assert f"more than {LONGEST_WORDS} words or {LONGEST_LETTERS} characters" in PROBLEMS["long"].what
     for kind, problem in PROBLEMS.items():
         fix = problem.fixes.get(shape, problem.fix)
         assert "sort" not in fix and ("iconv" not in fix or kind == "encoding")
