@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from regard.config import ModelConfig
 from regard.errors import FolderError
 from regard.formats.keys import Keys, take
-from regard.formats.names import check, drop_known, plain, rename, with_prefix
-from regard.formats.shapes import activation, config_keys, make_shape
+from regard.formats.names import drop_known, plain, read_renamed, rename, with_prefix
+from regard.formats.shapes import config_keys, read_settings, write_settings
 from regard.formats.weights import Shapes, Weights
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ USED = {
     "intermediate_size": 3072, "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "max_position_embeddings": 512,
     "layer_norm_eps": 1e-12,
 }  # fmt: skip
+SETTINGS = {
+    "vocab_size": "vocab_size", "width": "hidden_size", "layers": "num_hidden_layers", "heads": "num_attention_heads",
+    "ffn_width": "intermediate_size", "activation": "hidden_act", "dropout": "hidden_dropout_prob",
+    "max_positions": "max_position_embeddings", "epsilon": "layer_norm_eps",
+}  # fmt: skip
 # transformers has no other positions any more; a folder that asks for relative ones was made for an older version.
 ABSOLUTE = ("absolute", None)
 KEYS = config_keys(
@@ -72,8 +77,7 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
         if DECODER_BIAS in weights:  # the one that is added there
             weights[BIAS] = weights.pop(DECODER_BIAS)
     weights = drop_known(weights, UNUSED if "bias" in shapes else rf"{UNUSED}|^cls\.", tied)
-    check(weights, {their_name(name): shape for name, shape in shapes.items()})
-    return {name: weights[their_name(name)] for name in shapes}
+    return read_renamed(weights, shapes, their_name)
 
 
 def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:
@@ -81,17 +85,9 @@ def export_config(model: ModelConfig, pad_id: int) -> dict[str, Any]:
     return {
         "architectures": ["BertForMaskedLM"],
         "model_type": "bert",
-        "vocab_size": model.vocab_size,
-        "hidden_size": model.width,
-        "num_hidden_layers": model.layers,
-        "num_attention_heads": model.heads,
-        "intermediate_size": model.ffn_width,
-        "hidden_act": model.activation,
-        "hidden_dropout_prob": model.dropout,
+        **write_settings(model, SETTINGS),
         "attention_probs_dropout_prob": 0.0,
-        "max_position_embeddings": model.max_positions,
         "type_vocab_size": model.token_types,
-        "layer_norm_eps": model.epsilon,
         "tie_word_embeddings": model.tie_embeddings,
         "pad_token_id": pad_id,
         "dtype": "float32",
@@ -109,17 +105,10 @@ def read_shape(config: dict[str, Any], keys: Keys) -> ModelConfig:
     if given.get("type_vocab_size") == 0:
         raise FolderError("config.json has type_vocab_size=0, and a BERT adds a token type's vector to each token; "
                           "it must be at least 1")  # fmt: skip
-    return make_shape(
+    return read_settings(
+        given,
+        SETTINGS,
         kind="bert" if "type_vocab_size" in given else "bert-generation",
-        vocab_size=given["vocab_size"],
-        layers=given["num_hidden_layers"],
-        width=given["hidden_size"],
-        heads=given["num_attention_heads"],
-        ffn_width=given["intermediate_size"],
-        activation=activation(given, "hidden_act"),
-        epsilon=given["layer_norm_eps"],
-        max_positions=given["max_position_embeddings"],
-        dropout=given["hidden_dropout_prob"],
         token_types=given.get("type_vocab_size", 0),
         tie_embeddings=given.get("tie_word_embeddings", True),
         **SHAPE,

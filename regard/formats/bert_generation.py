@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from regard.config import ModelConfig
 from regard.errors import FolderError
 from regard.formats.bert import ABSOLUTE, NAMES, USED, modern, read_shape
-from regard.formats.names import check, drop_known, plain, rename, with_prefix
+from regard.formats.names import check, drop_known, plain, read_renamed, rename, with_prefix
 from regard.formats.shapes import config_keys
 from regard.formats.weights import Shapes, Weights
 
@@ -60,9 +60,7 @@ def import_decoder_config(config: dict[str, Any]) -> ModelConfig:
 def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     """Their weights under our names."""
     weights = with_prefix(weights, "bert.", ("embeddings.", "encoder."))
-    weights = drop_known(weights, UNUSED, TIED)
-    check(weights, {_rename(name): shape for name, shape in shapes.items()})
-    return {name: weights[_rename(name)] for name in shapes}
+    return read_renamed(drop_known(weights, UNUSED, TIED), shapes, _rename)
 
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from regard.config import ModelConfig
 from regard.formats.keys import take
 from regard.formats.names import check, drop_known, plain, rename, with_prefix
-from regard.formats.shapes import activation, config_keys, make_shape
+from regard.formats.shapes import config_keys, read_settings, write_settings
 from regard.formats.weights import Shapes, Weights
 
 if TYPE_CHECKING:
@@ -26,8 +26,13 @@ NAMES = (
     ("feed_residual.norm.", "ln_2."),
     ("feed_forward.up.", "mlp.c_fc."),
     ("feed_forward.down.", "mlp.c_proj."),
+    ("output.weight", "lm_head.weight"),  # where output embeddings are not tied
 )
-OUTPUT = {"output.weight": "lm_head.weight"}  # where output embeddings are not tied
+SETTINGS = {
+    "vocab_size": "vocab_size", "max_positions": "n_positions", "width": "n_embd", "layers": "n_layer",
+    "heads": "n_head", "ffn_width": "n_inner", "activation": "activation_function", "dropout": "resid_pdrop",
+    "epsilon": "layer_norm_epsilon", "tie_embeddings": "tie_word_embeddings",
+}  # fmt: skip
 UNUSED = r"\.attn\.(masked_)?bias$"  # masks that older versions kept among the weights
 PARTS = ("query", "key", "value")
 KEYS = config_keys(
@@ -57,10 +62,10 @@ def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
         if ".self_attention.query." in name:
             parts = [weights[name.replace(".query.", f".{part}.")] for part in PARTS]
             whole = torch.cat(parts)  # (3D, D) or (3D,)
-            theirs = _rename(name).replace("self_attention.query.", "attn.c_attn.")
+            theirs = rename(name, NAMES).replace("self_attention.query.", "attn.c_attn.")
             exported[theirs] = whole.T if whole.ndim == 2 else whole
         elif not any(f".self_attention.{part}." in name for part in PARTS):
-            theirs = _rename(name)
+            theirs = rename(name, NAMES)
             exported[theirs] = tensor.T if theirs.endswith(TURNED) else tensor
     return plain(exported)
 
@@ -75,11 +80,11 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     for name in shapes:
         part = next((part for part in PARTS if f".self_attention.{part}." in name), None)
         if part is not None:
-            theirs = _rename(name).replace(f"self_attention.{part}.", "attn.c_attn.")
+            theirs = rename(name, NAMES).replace(f"self_attention.{part}.", "attn.c_attn.")
             whole = weights[theirs]
             found[name] = (whole.T if whole.ndim == 2 else whole).reshape(3, -1, *whole.T.shape[1:])[PARTS.index(part)]
         else:
-            theirs = _rename(name)
+            theirs = rename(name, NAMES)
             found[name] = weights[theirs].T if theirs.endswith(TURNED) else weights[theirs]
     return found
 
@@ -89,10 +94,10 @@ def _expect(shapes: Shapes) -> Shapes:
     expected = {}
     for name, shape in shapes.items():
         if ".self_attention.query." in name:
-            theirs = _rename(name).replace("self_attention.query.", "attn.c_attn.")
+            theirs = rename(name, NAMES).replace("self_attention.query.", "attn.c_attn.")
             expected[theirs] = (*shape[1:], 3 * shape[0])
         elif not any(f".self_attention.{part}." in name for part in PARTS):
-            theirs = _rename(name)
+            theirs = rename(name, NAMES)
             expected[theirs] = shape[::-1] if theirs.endswith(TURNED) else shape
     return expected
 
@@ -102,18 +107,9 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
-        "vocab_size": model.vocab_size,
-        "n_positions": model.max_positions,
-        "n_embd": model.width,
-        "n_layer": model.layers,
-        "n_head": model.heads,
-        "n_inner": model.ffn_width,
-        "activation_function": model.activation,
-        "resid_pdrop": model.dropout,
+        **write_settings(model, SETTINGS),
         "embd_pdrop": model.dropout,
         "attn_pdrop": 0.0,
-        "layer_norm_epsilon": model.epsilon,
-        "tie_word_embeddings": model.tie_embeddings,
         "bos_token_id": end_id,
         "eos_token_id": end_id,
         "dtype": "float32",
@@ -123,21 +119,6 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
 def import_config(config: dict[str, Any]) -> ModelConfig:
     """The shape in a config.json."""
     given = take(config, KEYS)
-    return make_shape(
-        kind="gpt2",
-        vocab_size=given["vocab_size"],
-        layers=given["n_layer"],
-        width=given["n_embd"],
-        heads=given["n_head"],
-        ffn_width=4 * given["n_embd"] if given["n_inner"] is None else given["n_inner"],
-        activation=activation(given, "activation_function"),
-        epsilon=given["layer_norm_epsilon"],
-        tie_embeddings=given["tie_word_embeddings"],
-        max_positions=given["n_positions"],
-        dropout=given["resid_pdrop"],
-        **SHAPE,
-    )
-
-
-def _rename(name: str) -> str:
-    return OUTPUT.get(name) or rename(name, NAMES)
+    if given["n_inner"] is None:
+        given["n_inner"] = 4 * given["n_embd"]
+    return read_settings(given, SETTINGS, kind="gpt2", **SHAPE)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from regard.config import ModelConfig
 from regard.errors import FolderError
 from regard.formats.keys import Keys, refuse_others, take
-from regard.formats.names import check, drop_known, plain, rename
-from regard.formats.shapes import CONFIG, activation, config_keys, make_shape
+from regard.formats.names import drop_known, plain, read_renamed, rename
+from regard.formats.shapes import CONFIG, config_keys, read_settings, write_settings
 from regard.formats.weights import Shapes, Weights
 
 if TYPE_CHECKING:
@@ -27,8 +27,14 @@ NAMES = (
     ("feed_forward.up.", "mlp.up_proj."),
     ("feed_forward.gate.", "mlp.gate_proj."),
     ("feed_forward.down.", "mlp.down_proj."),
+    ("output.weight", "lm_head.weight"),  # where output embeddings are not tied
 )
-OUTPUT = {"output.weight": "lm_head.weight"}  # where output embeddings are not tied
+SETTINGS = {
+    "vocab_size": "vocab_size", "width": "hidden_size", "ffn_width": "intermediate_size", "layers": "num_hidden_layers",
+    "heads": "num_attention_heads", "kv_heads": "num_key_value_heads", "activation": "hidden_act",
+    "max_positions": "max_position_embeddings", "epsilon": "rms_norm_eps", "dropout": "hidden_dropout",
+    "tie_embeddings": "tie_word_embeddings",
+}  # fmt: skip
 UNUSED = r"rotary_emb\.inv_freq$"  # computed, not learned
 KEYS = config_keys(
     "LlamaConfig",
@@ -56,15 +62,14 @@ SHAPE = {"norm": "pre", "norm_kind": "rms", "is_gated": True, "has_bias": False,
 
 def export_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights under the names of Llama."""
-    return plain({_rename(name): tensor for name, tensor in weights.items()})
+    return plain({rename(name, NAMES): tensor for name, tensor in weights.items()})
 
 
 def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     """Their weights under our names."""
     tied = {} if "output.weight" in shapes else {"lm_head.weight": "model.embed_tokens.weight"}
     weights = drop_known(weights, UNUSED, tied)
-    check(weights, {_rename(name): shape for name, shape in shapes.items()})
-    return {name: weights[_rename(name)] for name in shapes}
+    return read_renamed(weights, shapes, lambda name: rename(name, NAMES))
 
 
 def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
@@ -72,22 +77,13 @@ def export_config(model: ModelConfig, end_id: int) -> dict[str, Any]:
     return {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
-        "vocab_size": model.vocab_size,
-        "hidden_size": model.width,
-        "intermediate_size": model.ffn_width,
-        "num_hidden_layers": model.layers,
-        "num_attention_heads": model.heads,
+        **write_settings(model, SETTINGS),
         "num_key_value_heads": model.kv_heads or model.heads,
         "head_dim": model.width // model.heads,
-        "hidden_act": model.activation,
-        "max_position_embeddings": model.max_positions,
-        "rms_norm_eps": model.epsilon,
         "rope_parameters": {"rope_type": "default", "rope_theta": model.rotary_base},
         "attention_bias": False,
         "attention_dropout": 0.0,
         "mlp_bias": False,
-        "hidden_dropout": model.dropout,
-        "tie_word_embeddings": model.tie_embeddings,
         "bos_token_id": end_id,
         "eos_token_id": end_id,
         "dtype": "float32",
@@ -100,23 +96,9 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
     width, heads = given["hidden_size"], given["num_attention_heads"]
     if given["head_dim"] is not None:
         refuse_others(CONFIG, given, head_dim=(None if heads < 1 else width // heads,))
-    kv_heads = heads if given["num_key_value_heads"] is None else given["num_key_value_heads"]
-    return make_shape(
-        kind="llama",
-        vocab_size=given["vocab_size"],
-        layers=given["num_hidden_layers"],
-        width=width,
-        heads=heads,
-        kv_heads=None if kv_heads == heads else kv_heads,
-        ffn_width=given["intermediate_size"],
-        activation=activation(given, "hidden_act"),
-        epsilon=given["rms_norm_eps"],
-        rotary_base=_rotary_base(given),
-        tie_embeddings=given["tie_word_embeddings"],
-        max_positions=given["max_position_embeddings"],
-        dropout=given["hidden_dropout"],
-        **SHAPE,
-    )
+    if given["num_key_value_heads"] == heads:
+        given["num_key_value_heads"] = None
+    return read_settings(given, SETTINGS, kind="llama", rotary_base=_rotary_base(given), **SHAPE)
 
 
 def _rotary_base(given: dict[str, Any]) -> float:
@@ -131,7 +113,3 @@ def _rotary_base(given: dict[str, Any]) -> float:
     if isinstance(base, bool) or not isinstance(base, int | float):
         raise FolderError(f"{CONFIG} has rope_theta={base!r:.80}, which is not a number")
     return float(base)
-
-
-def _rename(name: str) -> str:
-    return OUTPUT.get(name) or rename(name, NAMES)

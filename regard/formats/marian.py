@@ -14,8 +14,8 @@ from regard.config import ModelConfig
 from regard.decoding.settings import NEVER
 from regard.errors import FolderError
 from regard.formats.keys import refuse_others, take
-from regard.formats.names import check, drop_known, plain, rename
-from regard.formats.shapes import CONFIG, activation, config_keys, make_shape
+from regard.formats.names import check, drop_known, plain, read_renamed, rename
+from regard.formats.shapes import CONFIG, config_keys, read_settings, write_settings
 from regard.formats.weights import Shapes, Weights, waves
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ NAMES = (
     ("feed_forward.down.", "fc2."),
     ("output.weight", "lm_head.weight"),  # of the whole model, where output embeddings are not tied
 )
+SETTINGS = {
+    "vocab_size": "vocab_size", "width": "d_model", "layers": "encoder_layers", "heads": "encoder_attention_heads",
+    "ffn_width": "encoder_ffn_dim", "activation": "activation_function", "dropout": "dropout",
+    "max_positions": "max_position_embeddings", "tie_embeddings": "tie_word_embeddings",
+    "has_output_bias": "has_output_bias",
+}  # fmt: skip
 KEYS = {
     kind: config_keys(
         f"{kind.capitalize()}Config",
@@ -97,8 +103,7 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
     kept = drop_known(weights, POSITIONS, dict.fromkeys(tables, SHARED))
     bias = kept.pop(BIAS, None)
     mine = {name: shape for name, shape in shapes.items() if name != "output_bias"}
-    check(kept, {rename(name, NAMES): shape for name, shape in mine.items()})
-    found = {name: kept[rename(name, NAMES)] for name in mine}
+    found = read_renamed(kept, mine, lambda name: rename(name, NAMES))
     if "output_bias" not in shapes and bias is not None and ((bias != 0) & (bias > SUPPRESSED)).any():
         raise FolderError(f"weight {BIAS} has been learned, but config.json has no such bias")
     if "output_bias" in shapes:
@@ -124,37 +129,25 @@ def _check_positions(tables: Weights) -> None:
 def export_config(model: ModelConfig, end_id: int, pad_id: int) -> dict[str, Any]:
     """The config.json of a model."""
     kind, architecture = ARCHITECTURES[model.norm]
-    sides = {
-        f"{side}_{name}": value
-        for side in ("encoder", "decoder")
-        for name, value in (
-            ("layers", (side == "decoder" and model.decoder_layers) or model.layers),
-            ("attention_heads", model.heads),
-            ("ffn_dim", model.ffn_width),
-            ("layerdrop", 0.0),
-        )
-    }
     return {
         "architectures": [architecture],
         "model_type": kind,
-        "vocab_size": model.vocab_size,
+        **write_settings(model, SETTINGS),
         "decoder_vocab_size": model.vocab_size,
-        "d_model": model.width,
-        **sides,
-        "activation_function": model.activation,
-        "dropout": model.dropout,
+        "decoder_layers": model.decoder_layers or model.layers,
+        "decoder_attention_heads": model.heads,
+        "decoder_ffn_dim": model.ffn_width,
+        "encoder_layerdrop": 0.0,
+        "decoder_layerdrop": 0.0,
         "attention_dropout": 0.0,
         "activation_dropout": 0.0,
-        "max_position_embeddings": model.max_positions,
         "scale_embedding": True,
         "static_position_embeddings": True,
         "normalize_before": model.norm == "pre",
         "normalize_embedding": False,
         "add_final_layer_norm": model.norm == "pre",
         "position_embedding_type": model.positions,
-        "has_output_bias": model.has_output_bias,
         "share_encoder_decoder_embeddings": True,
-        "tie_word_embeddings": model.tie_embeddings,
         "is_encoder_decoder": True,
         "use_cache": True,
         "pad_token_id": pad_id,
@@ -175,20 +168,12 @@ def import_config(config: dict[str, Any]) -> ModelConfig:
         decoder_ffn_dim=(given["encoder_ffn_dim"],),
         decoder_vocab_size=(None, given["vocab_size"]),
     )  # fmt: skip
-    layers, decoder_layers = given["encoder_layers"], given["decoder_layers"]
-    return make_shape(
-        vocab_size=given["vocab_size"],
-        layers=layers,
-        decoder_layers=None if decoder_layers == layers else decoder_layers,
-        width=given["d_model"],
-        heads=given["encoder_attention_heads"],
-        ffn_width=given["encoder_ffn_dim"],
+    layers = given["decoder_layers"]
+    return read_settings(
+        given,
+        SETTINGS,
+        decoder_layers=None if layers == given["encoder_layers"] else layers,
         norm="pre" if kind == "pegasus" else "post",
-        activation=activation(given, "activation_function"),
-        max_positions=given["max_position_embeddings"],
-        dropout=given["dropout"],
-        tie_embeddings=given["tie_word_embeddings"],
-        has_output_bias=given["has_output_bias"],
     )
 
 

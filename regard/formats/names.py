@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,12 @@ def check(theirs: Weights, expected: Shapes, whole_numbers: tuple[str, ...] = ()
             raise FolderError(f"weight {name} has the shape {shapes}")
         if (array.dtype == np.float32) == (name in whole_numbers):
             raise FolderError(f"weight {name} is of the type {array.dtype}, which it cannot be; the file is damaged")
+
+
+def read_renamed(weights: Weights, shapes: Shapes, rename: Callable[[str], str]) -> Weights:
+    """Weights of these shapes under our names; rename: to theirs."""
+    check(weights, {rename(name): shape for name, shape in shapes.items()})
+    return {name: weights[rename(name)] for name in shapes}
 
 
 def drop_known(weights: Weights, unused: str, tied: dict[str, str] | None = None) -> Weights:

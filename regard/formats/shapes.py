@@ -61,11 +61,18 @@ def config_keys(
     return Keys(CONFIG, reader, used, known, frozenset(rest - known.keys()), names or {})
 
 
-def activation(config: Mapping[str, Any], name: str) -> str:
-    """Our name of an activation."""
-    if config[name] not in ACTIVATIONS:
-        raise FolderError(f"{CONFIG} has {name}={config[name]!r:.80}, and only {', '.join(ACTIVATIONS)} are supported")
-    return ACTIVATIONS[config[name]]
+def read_settings(given: Mapping[str, Any], names: Mapping[str, str], **more: Any) -> ModelConfig:
+    """The shape in the keys of a config.json; names: our settings -> their keys."""
+    found = {ours: given[theirs] for ours, theirs in names.items()}
+    if found["activation"] not in ACTIVATIONS:
+        raise FolderError(f"{CONFIG} has {names['activation']}={found['activation']!r:.80}, and only "
+                          f"{', '.join(ACTIVATIONS)} are supported")  # fmt: skip
+    return make_shape(**found | {"activation": ACTIVATIONS[found["activation"]]} | more)
+
+
+def write_settings(model: ModelConfig, names: Mapping[str, str]) -> dict[str, Any]:
+    """The same keys of the config.json of a shape."""
+    return {theirs: getattr(model, ours) for ours, theirs in names.items()}
 
 
 def make_shape(**settings: Any) -> ModelConfig:
