@@ -81,15 +81,15 @@ def _serve(
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
         logging.getLogger("regard.serve").setLevel(logging.INFO)
     limits = Limits() if queue is None else replace(Limits(), queued_tokens=queue)
-    gallery = ModelRegistry(models, limits)
+    registry = ModelRegistry(models, limits)
     shown = f"[{host}]" if ":" in host else host
 
     def ready(real: int) -> None:
-        for model in gallery.models.values():
+        for model in registry.models.values():
             facts = list(map(str, model.surface.facts(model.opened).values()))
             print_status(f"{model.name}: {model.task}" + (f", {' to '.join(facts)}" if facts else ""))
         print_status(f"http://{shown}:{real} (Ctrl-C stops)")
 
-    serve(gallery, host, port, names, api_key, ready)
-    if not gallery.is_ready or not gallery.join(GRACE):
+    serve(registry, host, port, names, api_key, ready)
+    if not registry.is_ready or not registry.join(GRACE):
         _end()

@@ -1,6 +1,6 @@
-"""Looks inside a model in a process of its own: torch and its memory are there, and end when nobody looks any more.
+"""Inspects a model in a process of its own: torch and its memory live there, and end when it is idle.
 
-The server's interpreter is never held up by it, and its cores are left to whoever else wants them.
+The server's interpreter is never held up by it, and its cores are left to other work.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from regard.look.cancel import cancelled_by, check_cancelled
 from regard.machine import lower_priority
 from regard.serve.limits import RequestError
 
-REST = 20.0  # seconds in which nobody looked, after which the process ends
+REST = 20.0  # seconds without a request, after which the process ends
 WAIT = 0.1  # seconds between two checks whether the answer is still waited for
 PATIENCE = 10  # how far it steps back: behind quick requests, before documents
 CANCEL = b""
 
 
 class Apart:
-    """The process of one model, begun when it is needed. One looks at a time."""
+    """The process of one model, started when it is needed. One request at a time."""
 
     def __init__(self, folder: Path, about: dict[str, Any], most_weights: int) -> None:
-        """about: what the folder must still say of the model; most_weights: of attention that are told."""
+        """about: what the folder must still say of the model; most_weights: attention weights in one answer."""
         self._given = (folder, about, most_weights)
         self._turn = threading.Lock()
         self._connection: Connection | None = None
-        self._is_owed = False  # an answer that nobody waits for any more is still to come
+        self._is_owed = False  # the answer to a cancelled request is still to come
 
     def look(self, text: str, options: dict[str, Any]) -> str:
-        """What was seen, as JSON; `check_cancelled` of the calling thread is asked meanwhile."""
+        """The inspection, as JSON; `check_cancelled` of the calling thread is asked meanwhile."""
         while not self._turn.acquire(timeout=WAIT):
             check_cancelled()
         try:
             try:
-                status, told = self._ask(json.dumps([text, options]).encode())
+                status, answer = self._ask(json.dumps([text, options]).encode())
             except (EOFError, OSError):  # it ended, as it does after a rest
                 self._connection = None
-                status, told = self._ask(json.dumps([text, options]).encode())
+                status, answer = self._ask(json.dumps([text, options]).encode())
         except (EOFError, OSError):
             self._connection = None
-            raise RequestError(503, "the process that looks into the model has ended; try again", 1.0) from None
+            raise RequestError(503, "the process that inspects the model has ended; try again", 1.0) from None
         finally:
             self._turn.release()
         if status != 200:
-            raise RequestError(status, told)
-        return told
+            raise RequestError(status, answer)
+        return answer
 
     def _ask(self, request: bytes) -> tuple[int, str]:
         if self._connection is None:
@@ -71,20 +71,20 @@ class Apart:
         while not connection.poll(WAIT):
             check_cancelled()
         status = json.loads(connection.recv_bytes())
-        told = connection.recv_bytes().decode()
+        answer = connection.recv_bytes().decode()
         self._is_owed = False
-        return status, told
+        return status, answer
 
     def _start(self) -> Connection:
         context = multiprocessing.get_context("spawn")
         mine, its = context.Pipe()
         context.Process(target=_answer_all, args=(its, *self._given), daemon=True, name="look").start()
-        its.close()  # else nobody would notice that it ended
+        its.close()  # else the end of the process would not be noticed
         return mine
 
 
 def _answer_all(connection: Connection, folder: Path, about: dict[str, Any], most_weights: int) -> None:
-    """What the process does, until nobody asks for a while or the server is gone."""
+    """What the process does, until it is idle for a while or the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which answers first
     opened: Any = None
 
@@ -101,18 +101,18 @@ def _answer_all(connection: Connection, folder: Path, about: dict[str, Any], mos
                     opened = _open(folder, about)
                     lower_priority(PATIENCE)  # only now: on a busy machine, loading torch would take a minute
                 text, options = json.loads(request)
-                status, told = 200, _look(opened, text, options, most_weights)
+                status, answer = 200, _look(opened, text, options, most_weights)
         except EOFError:
             return
         except FolderError as problem:
-            status, told = 503, str(problem)
+            status, answer = 503, str(problem)
         except RegardError as problem:
-            status, told = problem.status if isinstance(problem, RequestError) else 422, str(problem)
+            status, answer = problem.status if isinstance(problem, RequestError) else 422, str(problem)
         except Exception as problem:  # its words may hold text of the request
             place = traceback.extract_tb(problem.__traceback__)[-1]
-            status, told = 500, f"looking failed: {type(problem).__name__} at {place.filename}:{place.lineno}"
+            status, answer = 500, f"inspecting failed: {type(problem).__name__} at {place.filename}:{place.lineno}"
         connection.send_bytes(json.dumps(status).encode())
-        connection.send_bytes(told.encode())
+        connection.send_bytes(answer.encode())
 
 
 def _open(folder: Path, about: dict[str, Any]) -> Any:
@@ -128,6 +128,6 @@ def _look(opened: Any, text: str, options: dict[str, Any], most_weights: int) ->
     seen = opened.look(text, **options)
     weights = sum(kind.weights.numel() for kind in seen.kinds.values())
     if weights > most_weights:
-        raise RequestError(413, f"what was seen are {weights} weights of attention; at most {most_weights} are told: "
-                                f"look at a shorter text")  # fmt: skip
+        raise RequestError(413, f"the answer has {weights} attention weights; the limit is {most_weights}: "
+                                f"send a shorter text")  # fmt: skip
     return str(seen.to_json())

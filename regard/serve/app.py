@@ -1,4 +1,4 @@
-"""The HTTP server: all routes in one application, and how it starts and stops. What is computed is the owners'."""
+"""The HTTP server: all routes in one application, and how it starts and stops. The schedulers compute."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from regard.serve.registry import ModelRegistry
 
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-# FastAPI by itself tells of every request whomever OpenTelemetry is set up with, here or by the environment.
+# FastAPI by itself reports every request to OpenTelemetry, if that is set up here or by the environment.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 LONG_QUEUE = 4096  # connections that may wait in the system until they are taken
-SWITCH = 0.0005  # seconds that a lane's Python may go on while the loop waits to answer somebody; usually 0.005
+SWITCH = 0.0005  # seconds that a thread keeps the interpreter while the event loop waits; by default 0.005
 
 
-def make_app(gallery: ModelRegistry, hosts: set[str], api_key: str | None = None) -> FastAPI:
+def make_app(registry: ModelRegistry, hosts: set[str], api_key: str | None = None) -> FastAPI:
     """All routes, behind the guard."""
     app = FastAPI(title="regard", version=__version__, docs_url=None, redoc_url=None, telemetry=SILENT)
     metrics = Metrics()
-    metrics.gauges["queued_tokens"] = lambda: {n: m.owner.queued_tokens for n, m in gallery.models.items()}
-    metrics.gauges["batches_total"] = lambda: {n: m.owner.batches for n, m in gallery.models.items()}
-    metrics.gauges["items_total"] = lambda: {n: m.owner.items for n, m in gallery.models.items()}
+    metrics.gauges["queued_tokens"] = lambda: {n: m.scheduler.queued_tokens for n, m in registry.models.items()}
+    metrics.gauges["batches_total"] = lambda: {n: m.scheduler.batches for n, m in registry.models.items()}
+    metrics.gauges["items_total"] = lambda: {n: m.scheduler.items for n, m in registry.models.items()}
 
     @app.get("/health", tags=["operations"])
     async def health() -> dict[str, str]:
@@ -59,12 +59,12 @@ def make_app(gallery: ModelRegistry, hosts: set[str], api_key: str | None = None
     @app.get("/ready", tags=["operations"])
     async def ready() -> dict[str, str]:
         """Able to take requests."""
-        if gallery.is_draining or not gallery.is_ready:
-            raise RequestError(503, "shutting down" if gallery.is_draining else "loading", 1.0)
+        if registry.is_draining or not registry.is_ready:
+            raise RequestError(503, "shutting down" if registry.is_draining else "loading", 1.0)
         return {"status": "ready"}
 
     @app.get("/metrics", tags=["operations"], response_class=PlainTextResponse)
-    async def told() -> str:
+    async def prometheus() -> str:
         """For Prometheus."""
         return metrics.text()
 
@@ -76,14 +76,14 @@ def make_app(gallery: ModelRegistry, hosts: set[str], api_key: str | None = None
     async def page_file(name: str) -> Response:
         return _page_file(name)
 
-    for router in (make_libre(gallery, api_key is not None), make_openai(gallery), make_own(gallery)):
+    for router in (make_libre(registry, api_key is not None), make_openai(registry), make_own(registry)):
         app.router.routes.extend(router.routes)
-    _tell_errors(app)
-    app.add_middleware(Guard, gallery=gallery, metrics=metrics, hosts=hosts, api_key=api_key)
+    _handle_errors(app)
+    app.add_middleware(Guard, registry=registry, metrics=metrics, hosts=hosts, api_key=api_key)
     return app
 
 
-def _tell_errors(app: FastAPI) -> None:
+def _handle_errors(app: FastAPI) -> None:
     """Every error in the shape the clients of its route know."""
 
     @app.exception_handler(RequestError)
@@ -116,7 +116,7 @@ def _page_file(name: str) -> Response:
 
 @cache
 def _page_files() -> dict[str, bytes]:
-    """The page's own files, those that draw what was seen, and the script of each family under the family's name."""
+    """The page's own files, those that draw an inspection, and the script of each family under the family's name."""
     found = [one for package in ("regard.look", "regard.serve") for one in files(package).joinpath("page").iterdir()]
     pages = {name: page for name in all_families() if (page := find_surface(name).page)}
     scripts = {name: page.partition(":") for name, page in pages.items()}
@@ -126,13 +126,13 @@ def _page_files() -> dict[str, bytes]:
 
 
 class Server(uvicorn.Server):
-    """Stops in good order: when told to, it takes no more, answers what it took, and ends with 0."""
+    """Graceful shutdown: on a signal it takes no more requests, answers those it took, and exits with 0."""
 
-    gallery: ModelRegistry
+    registry: ModelRegistry
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Both ways to ask it to stop are answered alike."""
+        """SIGINT and SIGTERM alike."""
         loop = asyncio.get_running_loop()
 
         def stop(*_: object) -> None:
@@ -146,47 +146,47 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def _drain(self) -> None:
-        self.force_exit = self.gallery.is_draining  # asked twice
-        self.gallery.close()
+        self.force_exit = self.registry.is_draining  # asked twice
+        self.registry.close()
         self.should_exit = True
 
 
 def serve(
-    gallery: ModelRegistry,
+    registry: ModelRegistry,
     host: str,
     port: int,
     names: Sequence[str],
     api_key: str | None,
     ready: Callable[[int], None],
 ) -> None:
-    """Answers until it is told to stop; `ready` hears the port once the models are open. Until then it answers 503.
+    """Answers until a signal stops it; `ready` is called with the port once the models are loaded. Until then: 503.
 
-    names: what it is called elsewhere, beside its address.
+    names: host names it answers to, beside its address.
     """
-    sockets, limits = listen(host, port), gallery.limits
+    sockets, limits = listen(host, port), registry.limits
     sys.setswitchinterval(SWITCH)
-    app = make_app(gallery, LOOPBACK | {name.lower() for name in (host, *names)}, api_key)
+    app = make_app(registry, LOOPBACK | {name.lower() for name in (host, *names)}, api_key)
     Protocol.room = Room(room_for_connections(), limits.head_seconds, limits.body_seconds, limits.read_seconds)
     config = uvicorn.Config(
         app, http=Protocol, ws="none", log_level="error", access_log=False, server_header=False, proxy_headers=False,
         timeout_graceful_shutdown=int(limits.seconds) + 5, backlog=BACKLOG,
     )  # fmt: skip
     server = Server(config)
-    server.gallery = gallery
+    server.registry = registry
 
     async def run() -> None:
-        asyncio.get_running_loop().set_exception_handler(_tell_trouble())
+        asyncio.get_running_loop().set_exception_handler(_log_trouble())
         serving = asyncio.ensure_future(server.serve(sockets))
-        loading = _in_thread(gallery.load)
+        loading = _in_thread(registry.load)
         try:
             await asyncio.wait({serving, loading}, return_when=asyncio.FIRST_COMPLETED)
-            if loading.done() and loading.exception() is None and not gallery.is_draining:
-                gc.freeze()  # what was loaded stays: looking through it for garbage would hold everybody up
+            if loading.done() and loading.exception() is None and not registry.is_draining:
+                gc.freeze()  # what was loaded stays: looking through it for garbage would delay every request
                 for one in sockets:
                     one.listen(LONG_QUEUE)  # uvicorn's backlog is also how many it takes at a time
                 ready(sockets[0].getsockname()[1])
         finally:
-            server.should_exit = server.should_exit or (loading.done() and not gallery.is_ready)
+            server.should_exit = server.should_exit or (loading.done() and not registry.is_ready)
             await serving
         if loading.done():
             loading.result()
@@ -195,11 +195,11 @@ def serve(
 
 
 def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
-    """Begins to work in a thread that nobody has to wait for."""
+    """Starts work in a daemon thread."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
-    def tell(problem: BaseException | None) -> None:
+    def report(problem: BaseException | None) -> None:
         if not done.done():
             done.set_result(None) if problem is None else done.set_exception(problem)
 
@@ -209,18 +209,18 @@ def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
             work()
         except BaseException as trouble:
             problem = trouble
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
-            loop.call_soon_threadsafe(tell, problem)
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(report, problem)
 
     threading.Thread(target=run, daemon=True, name="loading").start()
     return done
 
 
-def _tell_trouble() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
-    """For the loop: asyncio tells of every connection that it cannot take; once in a while is enough."""
+def _log_trouble() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """For the loop: asyncio reports every connection that it cannot accept; once a minute is enough."""
     last = -math.inf
 
-    def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         nonlocal last
         if not str(context.get("message", "")).startswith("socket.accept()"):
             loop.default_exception_handler(context)
@@ -228,4 +228,4 @@ def _tell_trouble() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], Non
             last = loop.time()
             log.error(json.dumps({"problem": "no more connections can be taken: too many open files"}))
 
-    return tell
+    return report

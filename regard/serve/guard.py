@@ -1,4 +1,4 @@
-"""What every request passes before a route sees it: host, origin, size, key, readiness. And what is told of it after.
+"""What every request passes before a route sees it: host, origin, size, key, readiness; then its metrics and log.
 
 A client that goes away ends its route: what it asked for is not computed further. No text of a request is logged.
 """
@@ -32,7 +32,7 @@ POLICY = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 EVERYWHERE = {"0.0.0.0", "::"}  # who listens on all addresses answers to all of them
-GONE = 499  # in logs and metrics: nobody waited for the answer
+GONE = 499  # in logs and metrics: the client was gone before the answer
 log = logging.getLogger("regard.serve")
 
 
@@ -40,9 +40,9 @@ class Guard:
     """Around all routes."""
 
     def __init__(
-        self, app: ASGIApp, gallery: ModelRegistry, metrics: Metrics, hosts: set[str], api_key: str | None
+        self, app: ASGIApp, registry: ModelRegistry, metrics: Metrics, hosts: set[str], api_key: str | None
     ) -> None:
-        self._app, self._gallery, self._metrics, self._hosts, self._key = app, gallery, metrics, hosts, api_key
+        self._app, self._registry, self._metrics, self._hosts, self._key = app, registry, metrics, hosts, api_key
         self._is_everywhere = bool(EVERYWHERE & hosts)
         self._held = 0  # bytes of bodies that are not whole yet
 
@@ -54,7 +54,7 @@ class Guard:
             return
         began, name, status = time.perf_counter(), secrets.token_hex(8), GONE
 
-        async def tell(message: Message) -> None:
+        async def count_status(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -69,12 +69,12 @@ class Guard:
                 return
             self._check_key(scope, headers, body)
             if not self._is_open(scope["path"]):
-                why = "shutting down" if self._gallery.is_draining else "loading its models"
+                why = "shutting down" if self._registry.is_draining else "loading its models"
                 raise RequestError(503, f"the server is {why}", 1.0)
-            await self._run(scope, body, receive, tell)
+            await self._run(scope, body, receive, count_status)
         except RequestError as problem:
             await error_response(Request(scope), problem.status, str(problem), problem.retry_after)(
-                scope, receive, tell
+                scope, receive, count_status
             )
         except Exception as problem:
             place = traceback.extract_tb(problem.__traceback__)[-1]  # its words may hold text of the request
@@ -83,7 +83,7 @@ class Guard:
             if status != GONE:
                 raise  # its answer has begun
             await error_response(Request(scope), 500, f"something went wrong here; the log of {name} says what")(
-                scope, receive, tell
+                scope, receive, count_status
             )
         finally:
             route = getattr(scope.get("route"), "path", "other")
@@ -93,7 +93,7 @@ class Guard:
                                  "seconds": round(seconds, 4)}))  # fmt: skip
 
     def _is_open(self, path: str) -> bool:
-        is_working = self._gallery.is_ready and not self._gallery.is_draining
+        is_working = self._registry.is_ready and not self._registry.is_draining
         return is_working or path in OPEN | {"/metrics"} or path.startswith("/page/")
 
     def _check_place(self, scope: Scope, headers: Headers) -> None:
@@ -107,9 +107,9 @@ class Guard:
 
     async def _read(self, receive: Receive, headers: Headers) -> bytes | None:
         """The whole body; None if the client has gone."""
-        most = self._gallery.limits.body_bytes
-        told = headers.get("content-length", "0")
-        if told.isdigit() and int(told) > most:
+        most = self._registry.limits.body_bytes
+        length = headers.get("content-length", "0")
+        if length.isdigit() and int(length) > most:
             raise RequestError(413, f"the request is larger than {most} bytes")
         body, is_more = bytearray(), True
         try:
@@ -123,7 +123,7 @@ class Guard:
                 if len(body) > most:
                     raise RequestError(413, f"the request is larger than {most} bytes")
                 is_more = message.get("more_body", False)
-                if is_more and self._held > self._gallery.limits.held_bytes:
+                if is_more and self._held > self._registry.limits.held_bytes:
                     raise RequestError(503, "too many large requests are on their way; try again later", 1.0)
             return bytes(body)
         finally:
@@ -163,7 +163,7 @@ class Guard:
 
 
 def _is_address(host: str) -> bool:
-    """Whether a host is told by its number: only a name can be made to lead here by somebody else."""
+    """Whether a host is a literal address: only a name can be made to resolve to this machine (DNS rebinding)."""
     with suppress(ValueError):
         return bool(ip_address(host.strip("[]")))
     return False
@@ -175,11 +175,11 @@ async def _until_gone(receive: Receive) -> None:
 
 
 def _headers(name: str) -> list[tuple[bytes, bytes]]:
-    told = {
+    headers = {
         "x-request-id": name, "x-content-type-options": "nosniff", "content-security-policy": POLICY,
         "referrer-policy": "no-referrer",
     }  # fmt: skip
-    return [(key.encode(), value.encode()) for key, value in told.items()]
+    return [(key.encode(), value.encode()) for key, value in headers.items()]
 
 
 def _key_in(body: bytes) -> str:
@@ -194,8 +194,12 @@ def _key_in(body: bytes) -> str:
 
 def error_response(request: Request, status: int, message: str, retry_after: float | None = None) -> Response:
     """An error in the shape the clients of a route know."""
-    told: Any = message
+    error: Any = message
     if request.url.path.startswith("/v1/"):
-        told = {"message": message, "type": "invalid_request_error" if status < 500 else "server_error", "code": status}
+        error = {
+            "message": message,
+            "type": "invalid_request_error" if status < 500 else "server_error",
+            "code": status,
+        }
     headers = {} if retry_after is None else {"Retry-After": str(max(1, round(retry_after)))}
-    return JSONResponse({"error": told}, status, headers)
+    return JSONResponse({"error": error}, status, headers)

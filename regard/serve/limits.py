@@ -31,16 +31,16 @@ class Limits:
     lines: int = 4096  # of all of them
     letters: int = 20_000  # of a text, or of all texts together times ten
     beams: int = 16
-    samples: int = 8  # ways to go on
+    samples: int = 8  # continuations of a prompt
     written: int = 2048  # tokens of a text that is written
     prefix_tokens: int = 256  # of a forced beginning
-    look_tokens: int = 512  # of a text that is looked into, with all that belongs to it
-    why_tokens: int = 128  # the same, where it is asked what each word and head is worth
-    look_weights: int = 1_500_000  # in what is answered of a look
+    look_tokens: int = 512  # of a text that is inspected, with all that belongs to it
+    why_tokens: int = 128  # the same, with attributions of each word and head
+    look_weights: int = 1_500_000  # in one inspection
     sentence_tokens: int = 400  # of a sentence of a story
     story_tokens: int = 20_000  # of a story, each sentence as long as the longest
     gaps: int = 2000  # times the candidates for each
-    told_tokens: int = 200_000  # of a translation, times n_best
+    translated_tokens: int = 200_000  # of a translation, times n_best
     queued_tokens: int = 100_000  # that wait, of all requests
     seconds: float = 60.0  # until an answer is no longer waited for
 
@@ -66,7 +66,7 @@ class Limits:
 
 
 def check_shape(body: bytes) -> None:
-    """Raises if a large body is not mostly text: a million little values take long to read, and nobody needs them."""
+    """Raises if a large body is not mostly text: a million little values take long to parse."""
     if len(body) <= SMALL_BODY:
         return
     plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # all quotes that are left begin or end a text

@@ -1,4 +1,4 @@
-"""Where the server listens, and how many connections it has room for; what cannot be is told in words."""
+"""Where the server listens, and how many connections it has room for; bad addresses are refused in words."""
 
 from __future__ import annotations
 

@@ -68,36 +68,36 @@ def put_back(passage: Passage, text: str, links: Links) -> str:
     """
     words = [escape_text(word) for word in text.split()]
     became = _Became(len(passage.words), len(words), links)
-    said: list[str] = [passage.leads]
-    spaced = 0  # the word that the space before it was said of
+    written: list[str] = [passage.leads]
+    spaced = 0  # the word before which a space was written last
 
     def space(place: int) -> None:
         nonlocal spaced
         if spaced < place < len(words):
-            said.append(" ")
+            written.append(" ")
             spaced = place
 
-    def say(spans: list[Span], first: int, last: int) -> None:
+    def write(spans: list[Span], first: int, last: int) -> None:
         ranges = sorted(((*became.range_of(span), number) for number, span in enumerate(spans)))
         place = first
         for low, high, number in ranges:
             start = min(max(low, place), last)
             end = max(start, min(high, last))
-            say_words(place, start)
+            write_words(place, start)
             space(start)
-            said.append(spans[number].opening)
-            say(spans[number].inner, start, end)
-            said.append(spans[number].closing)
+            written.append(spans[number].opening)
+            write(spans[number].inner, start, end)
+            written.append(spans[number].closing)
             place = end
-        say_words(place, last)
+        write_words(place, last)
 
-    def say_words(first: int, last: int) -> None:
+    def write_words(first: int, last: int) -> None:
         for place in range(first, last):
             space(place)
-            said.append(words[place])
+            written.append(words[place])
 
-    say(passage.spans, 0, len(words))
-    return "".join(said) + passage.trails
+    write(passage.spans, 0, len(words))
+    return "".join(written) + passage.trails
 
 
 def escape_text(text: str) -> str:
@@ -106,7 +106,7 @@ def escape_text(text: str) -> str:
 
 
 class _Became:
-    """What the words of a passage became: words of the translation, as links tell."""
+    """What the words of a passage became: words of the translation, by word alignment."""
 
     def __init__(self, source_words: int, target_words: int, links: Links) -> None:
         self._size, self._end = source_words, target_words
@@ -212,7 +212,7 @@ class _Lifter:
 
 
 def _add_text(passage: Passage, text: str, opened: list[Span], is_open: bool) -> bool:
-    """Adds words; whether the last of them may still go on."""
+    """Adds words; whether the last of them may still continue."""
     if not text:
         return is_open
     if not passage.words and not passage.spans:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, Strict, StringConstraints
 from regard.families.surface import Share, Text, Texts, Whole
 from regard.serve.body import check_fields, described, read_body
 from regard.serve.limits import RequestError
-from regard.serve.own import told_aside
+from regard.serve.own import json_aside
 from regard.serve.registry import ModelRegistry, Served
 
 COMPLETION, STREAM, EMBEDDING = "completion", "stream", "embedding"  # what surfaces offer
@@ -48,7 +48,7 @@ class CompletionBody(BaseModel):
 
     @property
     def options(self) -> dict[str, Any]:
-        """How to go on, in the words of a writer."""
+        """As keyword arguments of a writer."""
         stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
         found: dict[str, Any] = {"tokens": self.max_tokens or 16, "seed": self.seed, "stop": tuple(stops)}
         found["temperature"] = 1.0 if self.temperature is None else self.temperature
@@ -63,31 +63,31 @@ class EmbeddingBody(BaseModel):
     encoding_format: Literal["float", "base64"] = "float"  # base64: of little-endian float32
 
 
-def make_openai(gallery: ModelRegistry) -> APIRouter:
+def make_openai(registry: ModelRegistry) -> APIRouter:
     """/v1/models, /v1/completions, /v1/embeddings."""
     router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
     @router.get("/models")
     async def models() -> dict[str, Any]:
         """All models that are served."""
-        return {"object": "list", "data": [_card(model) for model in gallery.models.values()]}
+        return {"object": "list", "data": [_card(model) for model in registry.models.values()]}
 
     @router.get("/models/{name}")
     async def model(name: str) -> dict[str, Any]:
         """One of them."""
-        if name not in gallery.models:
+        if name not in registry.models:
             raise RequestError(404, f"there is no model {name}")
-        return _card(gallery.models[name])
+        return _card(registry.models[name])
 
     @router.post("/completions", response_model=None, openapi_extra=described(CompletionBody))
     async def completions(request: Request) -> JSONResponse | StreamingResponse:
-        """Goes on with a prompt: n, max_tokens, temperature, top_p, seed, stop, logprobs, stream."""
+        """Continue a prompt: n, max_tokens, temperature, top_p, seed, stop, logprobs, stream."""
         asked = check_fields(CompletionBody, await read_body(request))
-        model, prompts = gallery.find_offering(asked.model, COMPLETION), asked.prompts
-        gallery.limits.check_texts(prompts)
+        model, prompts = registry.find_offering(asked.model, COMPLETION), asked.prompts
+        registry.limits.check_texts(prompts)
         if not prompts:
             raise RequestError(422, "prompt is an empty list")
-        gallery.limits.check_number("n times prompts", asked.n * len(prompts), 1, gallery.limits.samples)
+        registry.limits.check_number("n times prompts", asked.n * len(prompts), 1, registry.limits.samples)
         chances = asked.logprobs or 0
         about = {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": int(time.time()),
                  "model": model.name}  # fmt: skip
@@ -95,7 +95,7 @@ def make_openai(gallery: ModelRegistry) -> APIRouter:
             if asked.n * len(prompts) > 1 or chances:
                 raise RequestError(422, "a stream is of one prompt, with n=1 and without logprobs")
             events = _stream(model, prompts[0], asked.options, about)
-            first = await anext(events)  # who is refused is told so by the status
+            first = await anext(events)  # a refusal is a status, not an event
             return StreamingResponse(_after(first, events), media_type="text/event-stream")
         complete = model.surface.offers[COMPLETION]
         choices: list[dict[str, Any]] = []
@@ -109,16 +109,16 @@ def make_openai(gallery: ModelRegistry) -> APIRouter:
         usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         return JSONResponse(about | {"choices": choices, "usage": usage})
 
-    _embed(router, gallery)
+    _embed(router, registry)
     return router
 
 
-def _embed(router: APIRouter, gallery: ModelRegistry) -> None:
+def _embed(router: APIRouter, registry: ModelRegistry) -> None:
     @router.post("/embeddings", openapi_extra=described(EmbeddingBody))
     async def embeddings(request: Request) -> Response:
         """input (a text or a list), model, encoding_format (float, or base64 of little-endian float32)."""
         asked = check_fields(EmbeddingBody, await read_body(request))
-        model = gallery.find_offering(asked.model, EMBEDDING)
+        model = registry.find_offering(asked.model, EMBEDDING)
         texts = [asked.input] if isinstance(asked.input, str) else asked.input
         if not texts:
             raise RequestError(422, "input is an empty list")
@@ -128,7 +128,7 @@ def _embed(router: APIRouter, gallery: ModelRegistry) -> None:
                    for number, one in enumerate(found)]  # fmt: skip
         read = sum(await model.sizes(texts))
         usage = {"prompt_tokens": read, "total_tokens": read}
-        return await told_aside({"object": "list", "model": model.name, "usage": usage, "data": entries})
+        return await json_aside({"object": "list", "model": model.name, "usage": usage, "data": entries})
 
 
 def _packed(vector: list[float]) -> str:
@@ -136,12 +136,12 @@ def _packed(vector: list[float]) -> str:
 
 
 async def _stream(model: Served, prompt: str, options: dict[str, Any], about: dict[str, Any]) -> AsyncIterator[bytes]:
-    """Pieces as server-sent events, ending in [DONE]; whoever goes away stops the writer."""
+    """Pieces as server-sent events, ending in [DONE]; a client that disconnects stops generation."""
     loop, pieces = asyncio.get_running_loop(), asyncio.Queue[str | None]()
     is_read = True
 
     def push(piece: str) -> bool:
-        with suppress(RuntimeError):  # the loop is closed: nobody reads any more
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(pieces.put_nowait, piece)
         return is_read
 
@@ -184,10 +184,8 @@ def _logprobs(found: Any) -> dict[str, Any]:
         place += len(token)
     return {
         "tokens": found.tokens,
-        "token_logprobs": [math.log(max(said.probability, 1e-30)) for said in found.said],
-        "top_logprobs": [
-            {token: math.log(max(chance, 1e-30)) for token, chance in said.alternatives} for said in found.said
-        ],
+        "token_logprobs": [math.log(max(score.probability, 1e-30)) for score in found.said],
+        "top_logprobs": [{token: math.log(max(p, 1e-30)) for token, p in score.alternatives} for score in found.said],
         "text_offset": places,
     }
 

@@ -22,7 +22,7 @@ from regard.serve.registry import ModelRegistry
 from regard.training.log import METRICS, SNAPSHOTS, read_after
 
 LETTERS_EACH = 400  # of a translation or a vector in an answer, about
-MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training that are told at a time
+MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training in one answer
 
 
 class TokenizeBody(Body):
@@ -31,7 +31,7 @@ class TokenizeBody(Body):
     text: Text
 
 
-async def told_aside(found: Mapping[str, Any]) -> Response:
+async def json_aside(found: Mapping[str, Any]) -> Response:
     """An object with lists in it that may be long: an entry is written at a time, so that others are answered."""
 
     def encode(value: Any) -> str:
@@ -46,43 +46,43 @@ async def told_aside(found: Mapping[str, Any]) -> Response:
     return Response(await aside(write, LETTERS_EACH * entries), media_type="application/json")
 
 
-def make_own(gallery: ModelRegistry) -> APIRouter:
+def make_own(registry: ModelRegistry) -> APIRouter:
     """/api/…"""
     router = APIRouter(prefix="/api", tags=["regard"])
 
     @router.get("/models")
     async def models() -> list[dict[str, Any]]:
         """What is served."""
-        return [model.describe() for model in gallery.models.values()]
+        return [model.describe() for model in registry.models.values()]
 
     surfaces = {name: find_surface(name) for name in all_families()}
     for name, surface in surfaces.items():
         if surface.body is not None:
-            _answer(router, gallery, name, surface)
-    _look_inside(router, gallery, [surface.look for surface in surfaces.values() if surface.look is not None])
-    _watch_runs(router, gallery)
+            _answer(router, registry, name, surface)
+    _look_inside(router, registry, [surface.look for surface in surfaces.values() if surface.look is not None])
+    _show_runs(router, registry)
     return router
 
 
-def _answer(router: APIRouter, gallery: ModelRegistry, name: str, surface: Surface) -> None:
+def _answer(router: APIRouter, registry: ModelRegistry, name: str, surface: Surface) -> None:
     """The route of a family."""
     body, compute = surface.body, surface.answer
     assert body is not None and compute is not None, "a route has fields and an answer"
 
     async def answer(request: Request) -> Response:
         asked = check_fields(body, await read_body(request))
-        model = gallery.find(asked.model, f"to {name}", lambda one: one.task == name)
-        return await told_aside(await compute(model, asked))
+        model = registry.find(asked.model, f"to {name}", lambda one: one.task == name)
+        return await json_aside(await compute(model, asked))
 
     router.post(f"/{name}", name=name, description=compute.__doc__, openapi_extra=described(body))(answer)
 
 
-def _look_inside(router: APIRouter, gallery: ModelRegistry, bodies: list[type[LookBody]]) -> None:
+def _look_inside(router: APIRouter, registry: ModelRegistry, bodies: list[type[LookBody]]) -> None:
     @router.post("/look", openapi_extra=described(*dict.fromkeys(bodies)))
     async def look(request: Request) -> Response:
         """text, and what the family of the model needs with it: all that was seen, as `regard look` writes it."""
         fields = await read_body(request)
-        model = gallery.find(check_fields(Body, fields).model)
+        model = registry.find(check_fields(Body, fields).model)
         if model.surface.look is None:
             raise RequestError(422, f"a model to {model.task} is not looked into here")
         asked = check_fields(model.surface.look, fields)
@@ -92,8 +92,8 @@ def _look_inside(router: APIRouter, gallery: ModelRegistry, bodies: list[type[Lo
     async def tokenize(request: Request) -> Response:
         """text, model: its tokens and their ids."""
         asked = check_fields(TokenizeBody, await read_body(request))
-        model = gallery.find(asked.model)
-        gallery.limits.check_texts([asked.text])
+        model = registry.find(asked.model)
+        registry.limits.check_texts([asked.text])
         tokenizer = model.opened.tokenizer
 
         def write() -> bytes:
@@ -104,30 +104,30 @@ def _look_inside(router: APIRouter, gallery: ModelRegistry, bodies: list[type[Lo
         return Response(await aside(write, len(asked.text)), media_type="application/json")
 
 
-def _watch_runs(router: APIRouter, gallery: ModelRegistry) -> None:
+def _show_runs(router: APIRouter, registry: ModelRegistry) -> None:
     @router.get("/runs")
     async def runs() -> list[str]:
-        """Trainings that can be watched."""
-        return sorted(gallery.runs)
+        """Trainings with metrics and snapshots."""
+        return sorted(registry.runs)
 
     @router.get("/runs/{name}")
     async def run(name: str, after: int = -1) -> Response:
         """What a training has logged after a step."""
-        return await _watched(gallery, name, lambda folder: read_run(folder, after))
+        return await _read_aside(registry, name, lambda folder: read_run(folder, after))
 
     @router.get("/runs/{name}/snapshots")
     async def snapshots(name: str, after: int = -1) -> Response:
-        """What became of a training's samples, and what the model looked at in its probes, after a step."""
-        return await _watched(
-            gallery, name, lambda folder: {"snapshots": _entries_after(folder / "run" / SNAPSHOTS, after, MOST_FRAMES)}
+        """Snapshots of a training after a step: sample outputs and attention."""
+        return await _read_aside(
+            registry, name, lambda folder: {"snapshots": _entries_after(folder / "run" / SNAPSHOTS, after, MOST_FRAMES)}
         )
 
 
-async def _watched(gallery: ModelRegistry, name: str, read: Callable[[Path], dict[str, Any]]) -> Response:
+async def _read_aside(registry: ModelRegistry, name: str, read: Callable[[Path], dict[str, Any]]) -> Response:
     """What is read of a run, read and written as JSON in another thread."""
-    if name not in gallery.runs:
+    if name not in registry.runs:
         raise RequestError(404, f"there is no run {name}")
-    folder = gallery.runs[name]
+    folder = registry.runs[name]
     content = await asyncio.to_thread(lambda: json.dumps(read(folder), ensure_ascii=False).encode("utf-8", "replace"))
     return Response(content, media_type="application/json")
 
@@ -135,15 +135,15 @@ async def _watched(gallery: ModelRegistry, name: str, read: Callable[[Path], dic
 def read_run(folder: Path, after: int) -> dict[str, Any]:
     """The newest events of a run's metrics, as far as they are whole."""
     try:
-        told = parse_json(read_regular(folder / ABOUT, MOST_JSON_BYTES))
+        about = parse_json(read_regular(folder / ABOUT, MOST_JSON_BYTES))
     except FileNotFoundError:
-        told = {}
+        about = {}
     except (OSError, ValueError):
-        told = None
-    if not isinstance(told, dict):
+        about = None
+    if not isinstance(about, dict):
         raise RequestError(503, f"{ABOUT} of this run cannot be read now")
     events = _entries_after(folder / "run" / METRICS, after, MOST_EVENTS)
-    return {"events": events, "scores": told.get("scores", {}), "step": told.get("step")}
+    return {"events": events, "scores": about.get("scores", {}), "step": about.get("step")}
 
 
 def _entries_after(path: Path, after: int, most: int) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-MOST_UNREAD = 2**16  # bytes, about; a client that goes on and on with a head, or after a body, would fill the memory
+MOST_UNREAD = 2**16  # bytes, about; an endless head, or bytes after a body, would fill the memory
 MOST_PIPELINED = 16  # requests of a connection that wait for the one before
 CLOSING_SECONDS = 5.0  # after which a connection that was closed is cut, whatever was not read
 
@@ -42,7 +42,7 @@ class Protocol(HttpToolsProtocol):
         self._wait(self.room.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone: also the request that others behind it wait for is told so."""
+        """The client has gone: the request that others in the pipeline wait for is disconnected too."""
         self.room.waiting.pop(self, None)
         for timer in (self._timer, self._read_timer):
             if timer is not None:
@@ -125,7 +125,7 @@ class Protocol(HttpToolsProtocol):
             super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
-        """What is no request is told so, and the connection closed."""
+        """Answers 400 and closes the connection."""
         super().send_400_response(msg)
         self._end()
 
@@ -151,9 +151,9 @@ class Protocol(HttpToolsProtocol):
             self._answering.response_started or self._answering.response_complete
         )
         if not is_answered:
-            said = f'{{"error":"the request did not come within {seconds:g} seconds"}}'.encode()
+            body = f'{{"error":"the request did not come within {seconds:g} seconds"}}'.encode()
             head = b"content-type: application/json\r\nconnection: close\r\n"
-            self.transport.write(STATUS_LINE[408] + head + b"content-length: %d\r\n\r\n" % len(said) + said)
+            self.transport.write(STATUS_LINE[408] + head + b"content-length: %d\r\n\r\n" % len(body) + body)
         self.transport.close()
         self._end()
 

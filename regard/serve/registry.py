@@ -1,4 +1,4 @@
-"""Models that are served: each with its owner, its name and what it can be asked."""
+"""Models that are served: each with its scheduler, its name and what it can be asked."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.limits import Limits, RequestError
 from regard.serve.scheduler import QUICK_TOKENS, BatchScheduler
 
-SOME_HEADS = 48  # passes for them, about, where it is asked what each is worth
+SOME_HEADS = 48  # forward passes of an attribution, about
 
 
 class Served:
-    """One model behind its owner. What it can be asked is its family's to say."""
+    """One model behind its scheduler. What it can be asked is its family's to say."""
 
     aside = staticmethod(aside)
     aside_in_pieces = staticmethod(aside_in_pieces)
@@ -35,8 +35,8 @@ class Served:
         self.surface: Surface = find_surface(self.task)
         self._apart = Apart(folder, self.opened.about, limits.look_weights)
         self._quick, lanes = self.surface.lanes(self.opened, self._open_again)
-        self.owner = BatchScheduler(name, self._run, lanes, limits, batches=self.surface.shares_batches)
-        self.check_room = self.owner.check_room
+        self.scheduler = BatchScheduler(name, self._run, lanes, limits, batches=self.surface.shares_batches)
+        self.check_room = self.scheduler.check_room
 
     def _open_again(self) -> Any:
         again = load(self.folder)
@@ -65,7 +65,7 @@ class Served:
         self, compute: Compute, items: Sequence[Any], sizes: list[int], options: Mapping[str, Any], cost: int = 1
     ) -> list[Any]:
         """What `compute` gives for the items, run in batches that requests with equal options share."""
-        return await self.owner.ask(items, sizes, (compute, *sorted(options.items())), cost)
+        return await self.scheduler.ask(items, sizes, (compute, *sorted(options.items())), cost)
 
     def _run(self, items: list[Any], frozen: Any, is_quick: bool, is_wanted: Callable[[int], bool]) -> list[Any]:
         """What a lane does. is_wanted: whether an item is still waited for, which is asked between two passes."""
@@ -77,7 +77,7 @@ class Served:
     @staticmethod
     def _check_wanted(is_wanted: bool) -> None:
         if not is_wanted:
-            raise RequestError(503, "nobody waits for the answer any more, or it took too long", 1.0)
+            raise RequestError(503, "the client is gone, or the answer took too long", 1.0)
 
     def describe(self) -> dict[str, Any]:
         """What it is and what it can be asked, for programs and for the page."""
@@ -98,7 +98,7 @@ class ModelRegistry:
     """All models that are served."""
 
     def __init__(self, folders: Sequence[Path], limits: Limits) -> None:
-        """What is in the folders is told to be wrong at once; the models themselves are opened by `load`."""
+        """Refuses folders that are no models at once; the models themselves are opened by `load`."""
         self.limits, self.is_ready, self.is_draining = limits, False, False
         names = [folder.resolve().name for folder in folders]
         if len(set(names)) < len(names):
@@ -115,7 +115,9 @@ class ModelRegistry:
         for name, folder in self.folders.items():
             if self.is_draining:
                 return
-            if (folder / ABOUT).exists() or name not in self.runs:  # a training without a model yet is only watched
+            if (
+                folder / ABOUT
+            ).exists() or name not in self.runs:  # a training without a model yet only shows its metrics
                 self.models[name] = Served(name, folder, self.limits)
         self.is_ready = True
 
@@ -144,9 +146,9 @@ class ModelRegistry:
         """No more is taken."""
         self.is_draining = True
         for model in list(self.models.values()):
-            model.owner.close()
+            model.scheduler.close()
 
     def join(self, seconds: float) -> bool:
         """Waits until no model computes any more, for so long at most; whether that is so."""
         end = time.monotonic() + seconds
-        return all(model.owner.join(end - time.monotonic()) for model in list(self.models.values()))
+        return all(model.scheduler.join(end - time.monotonic()) for model in list(self.models.values()))

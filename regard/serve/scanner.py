@@ -16,7 +16,7 @@ TEXT, OPEN, CLOSE, COPY = "text", "open", "close", "copy"  # COPY: comments, raw
 SPACE = r"\t\n\f\r "
 MARKUP = re.compile(r"<(?=[A-Za-z!?]|/.)", re.DOTALL)  # any other < is text
 NAME = re.compile(rf"</?([A-Za-z][^{SPACE}/>]*)")
-# The rest of a tag. Possessive throughout: no character is looked at more than twice, whatever is (not) there.
+# The rest of a tag. Possessive throughout: no character is read more than twice, whatever is (not) there.
 ATTRIBUTES = re.compile(
     rf"""(?>
         [{SPACE}/]++
@@ -99,7 +99,7 @@ def text_of(source: str) -> str:
 
 
 def _end_of_special(html: str, opened: Token, place: int, has_select: bool) -> int:
-    """Where what this tag opens is over and, however the tree stands, a browser reads on as we do; else the end."""
+    """Where what this tag opens is over and a browser, whatever its tree, reads on as we do; else the end."""
     if opened.name in NEVER_ENDS:
         return len(html)
     if opened.name in FOREIGN:

@@ -1,7 +1,7 @@
-"""The one owner of a model: what requests ask for waits here, and is run in batches that they share.
+"""The batch scheduler of a model: what requests ask for is queued here, and run in batches that they share.
 
-Short requests have a lane of their own, so that nobody who waits at a screen waits behind a document. The queue is
-bounded in tokens: what does not fit is refused at once. What nobody waits for any more is not computed.
+Short requests have a lane of their own, so that interactive requests never wait behind a document. The queue is
+bounded in tokens: what does not fit is refused at once. Work whose client is gone is not computed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UNTRIED = 32 * BATCH_TOKENS  # tokens that may wait where it is not known yet ho
 SPARE = 0.1  # of the queue, kept for quick requests: documents that fill it do not keep people out
 STALE = 0.2  # weight of the newest batch in what is known of the speed
 
-# What a lane calls: items, options, whether it is the lane of quick work, and who tells if an item is still waited for.
+# What a lane calls: items, options, whether it is the lane of quick work, and whether an item is still wanted.
 Run = Callable[[list[Any], Hashable, bool, Callable[[int], bool]], list[Any]]
 
 
@@ -46,7 +46,7 @@ class Work:
     taken: int = 0  # items that were given to a lane
     left: int = 0  # items that are not answered yet
     problem: BaseException | None = None
-    is_gone: bool = False  # nobody waits for it
+    is_gone: bool = False  # its client is gone
 
     @property
     def is_quick(self) -> bool:
@@ -55,7 +55,7 @@ class Work:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody waits for it, and is not to be answered too late."""
+        """Whether its client still waits and the deadline is not over."""
         return not self.is_gone and time.monotonic() < self.deadline
 
     @property
@@ -98,17 +98,17 @@ class BatchScheduler:
         return self._tokens
 
     async def ask(self, items: Sequence[Any], sizes: list[int], options: Hashable, cost: int = 1) -> list[Any]:
-        """The answers to all items, in order. Whoever stops waiting (is cancelled) is not computed further."""
+        """The answers to all items, in order. What is cancelled is not computed further."""
         loop = asyncio.get_running_loop()
         done = loop.create_future()
 
         def answered(work: Work) -> None:
-            def tell() -> None:
+            def resolve() -> None:
                 if not done.done():
                     done.set_exception(work.problem) if work.problem else done.set_result(work.results)
 
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(tell)
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(resolve)
 
         work = self._admit(items, sizes, options, cost, answered)
         if work is None:
@@ -192,7 +192,7 @@ class BatchScheduler:
         shared = 0  # requests in the last batch
         while True:
             if shared > 2:
-                time.sleep(GATHER)  # whoever was just answered is about to ask again: they may share a batch
+                time.sleep(GATHER)  # clients just answered are about to ask again: they may share a batch
             batch = self._wait(only_quick)
             if batch is None:
                 return
@@ -236,7 +236,9 @@ class BatchScheduler:
     def _take(self, only_quick: bool) -> list[tuple[Work, int]]:
         """Items for one batch: from the oldest work and from all that can share with it."""
         queue = self._quick if only_quick or not self._slow else self._slow
-        if len(self._threads) == 1 and self._quick and self._slow:  # nobody else does the quick ones: who came first
+        if (
+            len(self._threads) == 1 and self._quick and self._slow
+        ):  # one worker for both queues: first come, first served
             queue = min(self._quick, self._slow, key=lambda waiting: waiting[0].deadline)
         if not queue or (not only_quick and queue is self._quick and not self._may_help):
             return []

@@ -93,12 +93,12 @@ def test_a_slider_goes_through_what_a_training_looked_at(page, server, name):
     frames = server.ask(f"/api/runs/{name}/snapshots")[1]["snapshots"]
     page.click(f"[data-model='training: {name}']")
     page.wait_for_selector(".snapshots canvas.matrix")
-    assert page.inner_text("#moment-told") == f"step {frames[-1]['step']}"
+    assert page.inner_text("#moment-step") == f"step {frames[-1]['step']}"
     for number in (0, len(frames) - 1):
         page.fill("#moment", str(number))
         shown = frames[number]["probes"][0]["maps"][0][0][0]
         assert float(page.get_attribute(".snapshots canvas.matrix", "data-first")) == shown
-        assert page.inner_text("#moment-told") == f"step {frames[number]['step']}"
+        assert page.inner_text("#moment-step") == f"step {frames[number]['step']}"
         if name == "en-fr":
             assert frames[number]["samples"][0][0] in page.inner_text(".samples")
     page.hover(".snapshots canvas.matrix", position={"x": 160, "y": 160})

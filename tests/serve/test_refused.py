@@ -11,7 +11,7 @@ TEXT = "The old dog sleeps in the garden."
 
 
 @pytest.mark.parametrize(("path", "fields", "status", "told"), [
-    ("/translate", {"q": TEXT, "source": "en", "target": "xx"}, 400, "nobody here translates from en to xx"),
+    ("/translate", {"q": TEXT, "source": "en", "target": "xx"}, 400, "no model here translates from en to xx"),
     ("/translate", {"q": 5, "source": "en", "target": "fr"}, 400, "q is missing or not a text"),
     ("/translate", {"q": ["x"] * 300, "source": "en", "target": "fr"}, 413, "300 texts"),
     ("/translate", {"q": "x" * 30_000, "source": "en", "target": "fr"}, 413, "30000 characters"),

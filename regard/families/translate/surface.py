@@ -129,7 +129,7 @@ async def translate(
     forced = (await served.sizes([prefix]))[0] if prefix else 0
     limits.check_count("the prefix", forced, limits.prefix_tokens)
     sizes = [len(one) + forced for one in ids]
-    limits.check_count("the text, times n_best", sum(sizes) * n_best, limits.told_tokens)
+    limits.check_count("the text, times n_best", sum(sizes) * n_best, limits.translated_tokens)
     ends = list(accumulate(counts))
     starts = {end - count for end, count in zip(ends, counts, strict=True)}
     first = [n for n in range(len(parts)) if not prefix or n in starts]  # a prefix is for the beginning of a line

@@ -12,11 +12,11 @@ regard.ask = async (path, fields, signal) => {
     return regard.ask(path, fields, signal);
   }
   if (!response.ok) {
-    const told = await response.json().catch((problem) => {
+    const found = await response.json().catch((problem) => {
       if (problem.name === "AbortError") throw problem;
       return { error: response.statusText };
     });
-    throw new Error(typeof told.error === "string" ? told.error : told.error.message);
+    throw new Error(typeof found.error === "string" ? found.error : found.error.message);
   }
   return response;
 };
@@ -52,10 +52,10 @@ regard.after = (milliseconds, work) => {
   };
 };
 
-// What was seen, as the server tells it: weights as they are, the rest as in a saved page.
+// An inspection as the server sends it: weights as they are, the rest as in a saved page.
 regard.LiveData = class extends regard.Data {
-  constructor(told) {
-    super((name) => (name === "seen" ? JSON.stringify({ ...told, kinds: told.kinds }) : null));
+  constructor(found) {
+    super((name) => (name === "seen" ? JSON.stringify({ ...found, kinds: found.kinds }) : null));
   }
 
   map(kind, key) {
@@ -80,8 +80,8 @@ regard.flatMap = (data, about, key) => {
 regard.lookBox = () => {
   const box = regard.make("section", { class: "look" });
   const show = regard.newest(async (signal, fields) => {
-    const told = await regard.askJson("/api/look", fields, signal);
-    regard.show(box, new regard.LiveData(told));
+    const found = await regard.askJson("/api/look", fields, signal);
+    regard.show(box, new regard.LiveData(found));
   });
   return { box, show };
 };

@@ -2,17 +2,17 @@
 // A model whose family has no script of its own: a text in, a text out, and a look inside where there is one.
 regard.panels.plain = (model) => {
   const text = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Text", placeholder: "Type a text …" });
-  const said = regard.make("p", { class: "answer", dir: "auto", "aria-live": "polite" });
+  const output = regard.make("p", { class: "answer", dir: "auto", "aria-live": "polite" });
   const look = regard.lookBox();
   const answer = regard.newest(async (signal) => {
     regard.complain("");
-    if (!text.value.trim()) return said.replaceChildren();
-    const told = await regard.askJson(`/api/${model.task}`, { model: model.id, text: text.value.trim() }, signal);
-    return said.replaceChildren(told.texts.map(String).join("\n"));
+    if (!text.value.trim()) return output.replaceChildren();
+    const found = await regard.askJson(`/api/${model.task}`, { model: model.id, text: text.value.trim() }, signal);
+    return output.replaceChildren(found.texts.map(String).join("\n"));
   });
   text.addEventListener("input", regard.after(250, answer));
   const inside = model.is_looked_into ? regard.make("button", { "data-act": "look", onclick: () => {
     if (text.value.trim()) look.show({ model: model.id, text: text.value.trim() });
   } }, "Look inside") : "";
-  return regard.make("section", {}, text, said, inside, look.box);
+  return regard.make("section", {}, text, output, inside, look.box);
 };

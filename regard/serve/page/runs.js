@@ -1,10 +1,10 @@
 "use strict";
-// A running training: its curves as they grow, what becomes of its samples, and what it looks at, over time.
+// A running training: its curves as they grow, its sample outputs and attention over time.
 regard.panels.run = (name) => {
-  const curves = regard.make("div", { class: "curves" }), told = regard.make("p", { class: "legend" });
+  const curves = regard.make("div", { class: "curves" }), status = regard.make("p", { class: "legend" });
   const events = [], snapshots = regard.snapshots();
   const update = async () => {
-    if (!curves.isConnected && events.length) return; // somebody went elsewhere
+    if (!curves.isConnected && events.length) return; // another tab is open
     try {
       // What is logged of a step may come one after another: its loss, and after a while its scores.
       const newest = events.length ? events[events.length - 1].step : 0;
@@ -18,21 +18,21 @@ regard.panels.run = (name) => {
         .map((event) => [event.step, event[key]]))));
       const last = events[events.length - 1];
       snapshots.add((await regard.askJson(`/api/runs/${encodeURIComponent(name)}/snapshots?after=${snapshots.newest()}`)).snapshots);
-      told.textContent = last ? `step ${last.step}, ${(last.seconds / 60).toFixed(1)} minutes` : "Nothing is logged yet.";
+      status.textContent = last ? `step ${last.step}, ${(last.seconds / 60).toFixed(1)} minutes` : "Nothing is logged yet.";
     } catch (problem) {
       regard.complain(problem.message);
     }
     setTimeout(update, 3000);
   };
   update();
-  return regard.make("section", {}, told, curves, snapshots.box);
+  return regard.make("section", {}, status, curves, snapshots.box);
 };
 
 // Samples and probes of each validation; the slider goes through time, and stays at the end while it is there.
 regard.snapshots = () => {
   const frames = [];
   const slider = regard.make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "moment of the training", id: "moment" });
-  const moment = regard.make("output", { id: "moment-told" }), samples = regard.make("div", { class: "samples" });
+  const moment = regard.make("output", { id: "moment-step" }), samples = regard.make("div", { class: "samples" });
   const probe = regard.make("select", { id: "probe", "aria-label": "example" }), layer = regard.make("select", { id: "probe-layer", "aria-label": "layer" });
   const seen = regard.make("div", { class: "probe" });
   const box = regard.make("section", { class: "snapshots", hidden: true }, regard.make("h2", {}, "Over time"),
@@ -52,7 +52,7 @@ regard.snapshots = () => {
     if (!shown) return;
     options(layer, shown.maps.map((_, number) => `layer ${number + 1}`));
     const map = shown.maps[Number(layer.value) || 0];
-    const canvas = regard.make("canvas", { class: "matrix", "aria-label": "what the model looks at", "data-first": map[0][0] });
+    const canvas = regard.make("canvas", { class: "matrix", "aria-label": "attention", "data-first": map[0][0] });
     const told = regard.make("output", { class: "told" }, "Point at a cell.");
     const state = { scale: "absolute", zoom: 1, moveX: 0, moveY: 0 };
     seen.append(regard.legend(state), told, canvas);
