@@ -236,7 +236,11 @@ def shots(given: Any, folder: Path) -> dict[str, Any]:
             visit = browser.new_page(viewport={"width": 900, "height": 420})
             visit.goto(path.as_uri())
             views = visit.eval_on_selector_all("nav .tab", "tabs => tabs.map(tab => tab.dataset.view)")
-            wanted = views if task == "translate" else {"write": ["said"], "fill": ["said"], "answer": ["story"]}[task]
+            wanted = (
+                views
+                if task == "translate"
+                else {"write": ["probabilities"], "fill": ["probabilities"], "answer": ["story"]}[task]
+            )
             for view in wanted:
                 visit.click(f'nav .tab[data-view="{view}"]')
                 if view == "text":

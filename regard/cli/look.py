@@ -78,9 +78,9 @@ def describe(seen: Any) -> str:
         pairs = [f"{sources[s]}–{targets[t]}" for s, t in seen.alignment if s < len(sources) and t < len(targets)]
         lines.append("aligned: " + ", ".join(pairs))
     if seen.answer and "cross" not in seen.kinds:  # where something was guessed, what else it could have been
-        for score in seen.said:
+        for score in seen.token_scores:
             lines.append(", ".join(f"{token.strip()} {p:.0%}" for token, p in score.alternatives[:5]))
-    elif seen.said and not seen.answer:
-        most = sorted(seen.said, key=lambda one: one.probability)[:3]
+    elif seen.token_scores and not seen.answer:
+        most = sorted(seen.token_scores, key=lambda one: one.probability)[:3]
         lines.append("most surprising: " + ", ".join(f"{one.token.strip()} {one.probability:.1%}" for one in most))
     return "\n".join([*lines, ""])

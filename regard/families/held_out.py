@@ -69,7 +69,7 @@ class HeldOutPairs:
 
 
 def real_loss(
-    model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0, agreement: float = 0.0
+    model: Any, hidden: Tensor, labels: Tensor, smoothing: float = 0.0, r_drop: float = 0.0
 ) -> tuple[Tensor, int]:
     """Loss of the labels (B, T) that are not padding. hidden (B, T, D)
 
@@ -80,10 +80,10 @@ def real_loss(
     if not model.may_say_padding:
         truth = truth - (truth > pad_id).long()  # numbers of the choices: all ids but padding's
         choices, bias = without_row(choices, pad_id), None if bias is None else without_row(bias, pad_id)
-    if not agreement:
+    if not r_drop:
         return token_loss(model.turned(hidden[is_real]), truth, choices, bias=bias, smoothing=smoothing)
     first, second = (model.turned(half[is_real]) for half in hidden.chunk(2))  # (N, D) each
-    return r_drop_loss(first, second, truth, choices, bias=bias, smoothing=smoothing, weight=agreement)
+    return r_drop_loss(first, second, truth, choices, bias=bias, smoothing=smoothing, weight=r_drop)
 
 
 def without_row(table: Tensor, row: int) -> Tensor:

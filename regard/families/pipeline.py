@@ -152,8 +152,8 @@ def generation_of(folder: ModelFolder, tokenizer: Any, *, is_translator: bool) -
     if (folder.path / GENERATION).exists():
         found = read_generation(folder.json(GENERATION), GENERATION, size, is_translator=is_translator)
     else:  # config.json has the same keys; what it leaves out, its decoder may have
-        told = side | {name: value for name, value in config.items() if value is not None}
-        found = read_generation(told, CONFIG, size, is_translator=is_translator)
+        merged = side | {name: value for name, value in config.items() if value is not None}
+        found = read_generation(merged, CONFIG, size, is_translator=is_translator)
     if "foreign" not in folder.about:
         never_pads = is_translator and not side  # of two BERTs, padding is a choice like others, as in transformers
         return replace(found, never=(*found.never, tokenizer.pad_id)) if never_pads else found

@@ -164,8 +164,10 @@ def run_command(
     opened = out.open(model)
     out.hint("Type a line; Ctrl-D ends.") if text is None else None
     for line in [text] if text is not None else sys.stdin:
-        said = opened(line.rstrip("\n"))
-        out.data(json.dumps({"text": line.rstrip("\n"), "answer": said}, ensure_ascii=False) if as_json else str(said))
+        answer = opened(line.rstrip("\n"))
+        out.data(
+            json.dumps({"text": line.rstrip("\n"), "answer": answer}, ensure_ascii=False) if as_json else str(answer)
+        )
 
 
 def train_texts(

@@ -199,7 +199,7 @@ def _gradients(
     return rows
 
 
-def agreement(attention: Sequence[Sequence[float]], importance: Sequence[Sequence[float]]) -> float:
+def argmax_overlap(attention: Sequence[Sequence[float]], importance: Sequence[Sequence[float]]) -> float:
     """Share of rows whose most looked-at column is also the most important one."""
     same = [
         max(range(len(a)), key=a.__getitem__) == max(range(len(b)), key=lambda place: abs(b[place]))

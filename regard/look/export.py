@@ -19,12 +19,12 @@ from torch import Tensor
 from regard import __version__
 from regard.errors import ConfigError
 from regard.files import open_regular
-from regard.look.attribution import agreement
+from regard.look.attribution import argmax_overlap
 from regard.look.draw import MARK as SVG_MARK
 from regard.look.inspection import Inspection, Kind
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
-SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "said", "why", "page")
+SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "probabilities", "why", "page")
 PNG_MARK = b"tEXtSoftware\0regard"
 MARKS = {  # near the beginning of each file, by which it is known for ours
     ".html": b'<meta name="generator" content="regard">',
@@ -58,7 +58,7 @@ def describe(seen: Inspection) -> dict[str, Any]:
         "answer": seen.answer,
         "notes": seen.notes,
         "kinds": kinds,
-        "said": [said._asdict() for said in seen.said],
+        "token_scores": [score._asdict() for score in seen.token_scores],
         "alignment": seen.alignment,
         "aligning": seen.aligning,
         "lens": seen.lens,
@@ -79,7 +79,7 @@ def to_json(seen: Inspection) -> str:
 
 
 def _listed(kind: Kind) -> str:
-    """The weights, a head at a time: a whole look at once would keep every other thread waiting."""
+    """The weights, a head at a time: a whole inspection at once would keep every other thread waiting."""
     layers = [", ".join(json.dumps(_rounded(head.tolist())) for head in layer) for layer in kind.weights]
     return f"[{', '.join(f'[{heads}]' for heads in layers)}]"
 
@@ -164,8 +164,8 @@ def _why(seen: Inspection) -> dict[str, Any] | None:
     if seen.why.gradient:
         rows = seen.map(first, head="alignment" if seen.aligning else None)
         attended = [rows[row] for row in seen.why.rows]
-        found["agreement"] = {
-            name: round(agreement(attended, getattr(seen.why, name)), 4) for name in ("left_out", "gradient")
+        found["argmax_overlap"] = {
+            name: round(argmax_overlap(attended, getattr(seen.why, name)), 4) for name in ("left_out", "gradient")
         }
     return found
 

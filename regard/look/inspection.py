@@ -54,7 +54,7 @@ class Inspection:
     text: str  # what the model was given
     answer: str  # what it generated
     kinds: dict[str, Kind]
-    said: list[TokenScore] = field(default_factory=list)
+    token_scores: list[TokenScore] = field(default_factory=list)
     alignment: Links = field(default_factory=list)  # of a translator: (word of the source, word of the translation)
     aligning: dict[str, Any] | None = None  # of a translator: the layer and the heads, from 0, that the alignment is of
     lens: list[list[list[tuple[str, float]]]] = field(default_factory=list)  # of each layer and place: the logit lens

@@ -78,7 +78,8 @@ def make_libre(registry: ModelRegistry, has_key: bool) -> APIRouter:
         pair = next(map(languages_of, registry.offering(TRANSLATION)), ("auto", "en"))
         language = {side: {"code": code, "name": code} for side, code in zip(("source", "target"), pair, strict=True)}
         return {"apiKeys": has_key, "charLimit": registry.limits.letters, "frontendTimeout": 500,
-                "keyRequired": has_key, "language": language, "suggestions": False, "supportedFilesFormat": []}  # fmt: skip
+                "keyRequired": has_key, "language": language, "suggestions": False,
+                "supportedFilesFormat": []}  # fmt: skip
 
     return router
 

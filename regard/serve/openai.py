@@ -88,11 +88,11 @@ def make_openai(registry: ModelRegistry) -> APIRouter:
         if not prompts:
             raise RequestError(422, "prompt is an empty list")
         registry.limits.check_number("n times prompts", asked.n * len(prompts), 1, registry.limits.samples)
-        chances = asked.logprobs or 0
+        top = asked.logprobs or 0
         about = {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": int(time.time()),
                  "model": model.name}  # fmt: skip
         if asked.stream:
-            if asked.n * len(prompts) > 1 or chances:
+            if asked.n * len(prompts) > 1 or top:
                 raise RequestError(422, "a stream is of one prompt, with n=1 and without logprobs")
             events = _stream(model, prompts[0], asked.options, about)
             first = await anext(events)  # a refusal is a status, not an event
@@ -101,9 +101,9 @@ def make_openai(registry: ModelRegistry) -> APIRouter:
         choices: list[dict[str, Any]] = []
         written = 0
         for prompt in prompts:
-            for found in await complete(model, prompt, asked.n, asked.options | {"chances": chances}):
+            for found in await complete(model, prompt, asked.n, asked.options | {"top_probabilities": top}):
                 choices.append({"index": len(choices), "text": found.text, "finish_reason": found.reason,
-                                "logprobs": _logprobs(found) if chances else None})  # fmt: skip
+                                "logprobs": _logprobs(found) if top else None})  # fmt: skip
                 written += len(found.tokens)
         read = sum(await model.sizes(prompts))
         usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
@@ -184,8 +184,10 @@ def _logprobs(found: Any) -> dict[str, Any]:
         place += len(token)
     return {
         "tokens": found.tokens,
-        "token_logprobs": [math.log(max(score.probability, 1e-30)) for score in found.said],
-        "top_logprobs": [{token: math.log(max(p, 1e-30)) for token, p in score.alternatives} for score in found.said],
+        "token_logprobs": [math.log(max(score.probability, 1e-30)) for score in found.token_scores],
+        "top_logprobs": [
+            {token: math.log(max(p, 1e-30)) for token, p in score.alternatives} for score in found.token_scores
+        ],
         "text_offset": places,
     }
 

@@ -49,7 +49,7 @@ def writing(model, files):
     yield lambda: model.evaluate(files[0])
     for seed, line in enumerate(LINES):
         yield lambda line=line, seed=seed: model(line, tokens=12, seed=seed)
-        yield lambda line=line: asdict(model.sample(line, tokens=6, temperature=0, chances=2))
+        yield lambda line=line: asdict(model.sample(line, tokens=6, temperature=0, top_probabilities=2))
         yield lambda line=line: describe(model.look(line))
     yield lambda: describe(model.look(LINES[1], why=True))
 

@@ -78,11 +78,13 @@ def test_a_sample_ends_at_its_stop_or_when_nobody_listens(writer):
 
 def test_every_token_of_a_text_longer_than_the_window_has_its_chance(writer):
     room = writer.model.config.max_positions
-    found = writer.sample("The", tokens=3 * room, temperature=1.5, seed=2, chances=3)
-    assert len(found.said) == len(found.tokens) > room
-    assert [one.token for one in found.said] == found.tokens
-    short = writer.sample("The", tokens=5, temperature=1.5, seed=2, chances=3)
-    assert [one.probability for one in short.said] == pytest.approx([one.probability for one in found.said[:5]])
+    found = writer.sample("The", tokens=3 * room, temperature=1.5, seed=2, top_probabilities=3)
+    assert len(found.token_scores) == len(found.tokens) > room
+    assert [one.token for one in found.token_scores] == found.tokens
+    short = writer.sample("The", tokens=5, temperature=1.5, seed=2, top_probabilities=3)
+    assert [one.probability for one in short.token_scores] == pytest.approx(
+        [one.probability for one in found.token_scores[:5]]
+    )
 
 
 def test_pieces_of_a_tokenizer_that_leaves_out_first_spaces_have_their_spaces(writer, monkeypatch):
@@ -170,8 +172,8 @@ def test_every_tokenizer_and_kind_learns_the_text(tokenizer, kind, tmp_path):
     finished = regard.train("write", text=text, to=tmp_path / "m", settings=settings)
     assert finished.scores["bits_per_byte"] < 0.3
     prompt = "the cat sat on the mat; thé end.\nthe cat sat on the"
-    said = regard.load(tmp_path / "m")(prompt, temperature=0, tokens=40)
-    assert said.startswith(" mat; thé end.\n")
+    text = regard.load(tmp_path / "m")(prompt, temperature=0, tokens=40)
+    assert text.startswith(" mat; thé end.\n")
 
 
 def test_too_little_text_is_told_with_the_remedy(tmp_path):

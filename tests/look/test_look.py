@@ -20,11 +20,11 @@ def test_looking_gives_all_layers_and_heads_and_does_not_change_the_translation(
     seen = translator.look(text)
     assert translator(text) == before
     layers, heads = 2, 4
-    said, read, cross, _, _ = seen.kinds["cross"]
+    written, read, cross, _, _ = seen.kinds["cross"]
     assert seen.kinds["encoder"].weights.shape == (layers, heads, len(read), len(read))
-    assert seen.kinds["decoder"].weights.shape == (layers, heads, len(said), len(said))
-    assert cross.shape == (layers, heads, len(said), len(read))
-    assert "".join(said[:-1]).strip() == before.strip()
+    assert seen.kinds["decoder"].weights.shape == (layers, heads, len(written), len(written))
+    assert cross.shape == (layers, heads, len(written), len(read))
+    assert "".join(written[:-1]).strip() == before.strip()
     for kind in seen.kinds.values():
         assert torch.allclose(kind.weights.sum(-1), torch.ones(kind.weights.shape[:-1]), atol=1e-5)
 
@@ -69,20 +69,20 @@ def test_what_is_looked_at_is_what_the_engine_said_token_by_token(translator):
         found = translator.translate("The old dog sleeps in the garden.", beam=beam)
         seen = translator.look("The old dog sleeps in the garden.", beam=beam)
         assert seen.answer == found.text and seen.kinds["cross"].rows == [*found.tokens, "</s>"]
-        logs = sum(math.log(said.probability) for said in seen.said)
+        logs = sum(math.log(score.probability) for score in seen.token_scores)
         assert logs == pytest.approx(found.score, abs=1e-3)
         assert seen.alignment == translator.translate(seen.text, beam=beam, alignments=True).alignment
 
 
-def test_chances_are_those_of_the_model_and_the_last_layer_says_what_is_said(translator):
+def test_probabilities_are_those_of_the_model_and_the_last_layer_of_the_logit_lens_agrees(translator):
     seen = translator.look("The dog sleeps.")
-    for place, said in enumerate(seen.said):
-        assert said.place == place and said.token == seen.kinds["cross"].rows[place]
-        chances = [chance for _, chance in said.alternatives]
-        assert chances == sorted(chances, reverse=True) and sum(chances) <= 1 + 1e-5
+    for place, score in enumerate(seen.token_scores):
+        assert score.place == place and score.token == seen.kinds["cross"].rows[place]
+        probabilities = [p for _, p in score.alternatives]
+        assert probabilities == sorted(probabilities, reverse=True) and sum(probabilities) <= 1 + 1e-5
         last = seen.lens[-1][place]
-        assert [token for token, _ in last] == [token for token, _ in said.alternatives[:3]]
-        assert [chance for _, chance in last] == pytest.approx(chances[:3], rel=1e-4)
+        assert [token for token, _ in last] == [token for token, _ in score.alternatives[:3]]
+        assert [p for _, p in last] == pytest.approx(probabilities[:3], rel=1e-4)
     assert len(seen.lens) == 3  # what goes in, and two layers
 
 
@@ -122,8 +122,8 @@ def test_leaving_a_word_out_costs_what_scoring_without_it_says(translator):
     seen = translator.look(text, target=target, why=True)
     without = translator.look("The dog sleeps.", target=target)
     place = seen.kinds["cross"].columns.index(" old")
-    for row, (said, other) in enumerate(zip(seen.said, without.said, strict=True)):
-        lost = math.log(said.probability) - math.log(other.probability)
+    for row, (score, other) in enumerate(zip(seen.token_scores, without.token_scores, strict=True)):
+        lost = math.log(score.probability) - math.log(other.probability)
         assert seen.why.left_out[row][place] == pytest.approx(lost, abs=1e-3)
     heads = {(off.kind, off.layer, off.head) for off in seen.why.off}
     assert heads == {
@@ -131,8 +131,8 @@ def test_leaving_a_word_out_costs_what_scoring_without_it_says(translator):
     }
     off = seen.why.off[0]
     assert off.loss == pytest.approx(sum(
-        math.log(said.probability) - math.log(chance) for said, chance in zip(seen.said, off.probabilities, strict=True)
-    ) / len(seen.said), abs=1e-4)  # fmt: skip
+        math.log(score.probability) - math.log(p) for score, p in zip(seen.token_scores, off.probabilities, strict=True)
+    ) / len(seen.token_scores), abs=1e-4)  # fmt: skip
 
 
 def test_the_gradient_is_the_slope_of_the_answer(translator):
@@ -158,25 +158,27 @@ def test_the_gradient_is_the_slope_of_the_answer(translator):
     assert seen.why.gradient[0][place] == pytest.approx(slope, rel=0.05, abs=2e-4)
 
 
-def test_writers_fillers_and_answerers_tell_chances_and_reasons_too(writer_folder, filler_folder, answerer_folder):
+def test_writers_fillers_and_answerers_have_probabilities_and_attributions_too(
+    writer_folder, filler_folder, answerer_folder
+):
     writer = regard.load(writer_folder).look("The old dog.", why=True)
     rows = writer.kinds["text"].rows
-    assert [said.token for said in writer.said] == rows[1:] and len(writer.why.left_out) == len(rows) - 1
+    assert [score.token for score in writer.token_scores] == rows[1:] and len(writer.why.left_out) == len(rows) - 1
     assert all(cost == pytest.approx(0, abs=1e-5) for cost in writer.why.left_out[0][2:])  # the later is not seen
     filler = regard.load(filler_folder)
     seen = filler.look("The [MASK] dog [MASK].", why=True)
     filled = filler.fill("The [MASK] dog [MASK].", top=8)
     gaps = [place for place, token in enumerate(seen.kinds["text"].rows) if token == "[MASK]"]
-    assert [said.place for said in seen.said] == seen.why.rows == gaps and seen.answer == filled.text
-    for said, gap in zip(seen.said, filled.gaps, strict=True):
-        assert [token.strip() for token, _ in said.alternatives] == [one.text for one in gap]
+    assert [score.place for score in seen.token_scores] == seen.why.rows == gaps and seen.answer == filled.text
+    for score, gap in zip(seen.token_scores, filled.gaps, strict=True):
+        assert [token.strip() for token, _ in score.alternatives] == [one.text for one in gap]
     answerer = regard.load(answerer_folder)
     tale = ["Brian is a frog.", "Brian is yellow.", "Greg is a frog."]
     seen = answerer.look("What color is Greg?", tale, why=True)
     answer = answerer.answer(tale, "What color is Greg?")
     assert seen.answer == answer.text
     assert torch.allclose(torch.tensor(seen.map("hops")), torch.tensor(answer.hops))
-    without = dict(answerer.chances(tale[:1] + tale[2:], "What color is Greg?"))[answer.text]
+    without = dict(answerer.probabilities(tale[:1] + tale[2:], "What color is Greg?"))[answer.text]
     assert seen.why.left_out[0][1] == pytest.approx(answer.probability - without, abs=1e-6)
 
 

@@ -93,7 +93,7 @@ def test_every_layer_and_head_shows_the_numbers_of_the_json(visit, seen):
     page.mouse.move(canvas["x"] + canvas["width"] - 20, canvas["y"] + canvas["height"] - 20)
     rollout = told["kinds"]["encoder"]["rollout"]
     words = [sum(rollout[-1][-1:])]
-    assert float(page.inner_text(".told").rsplit(" ", 1)[1]) == pytest.approx(words[0], abs=1e-4)
+    assert float(page.inner_text(".readout").rsplit(" ", 1)[1]) == pytest.approx(words[0], abs=1e-4)
 
 
 def test_keys_change_view_layer_head_and_zoom(visit, seen):
@@ -128,7 +128,9 @@ def test_every_view_of_every_family_can_be_opened(visit, seen, writer_folder, fi
         page = visit(one)
         views = page.eval_on_selector_all("nav .tab", "tabs => tabs.map(tab => tab.dataset.view)")
         assert views == (
-            ["story", "matrix", "said"] if task == "answer" else ["text", "matrix", "lines", "overview", "said", "why"]
+            ["story", "matrix", "probabilities"]
+            if task == "answer"
+            else ["text", "matrix", "lines", "overview", "probabilities", "why"]
         )
         for view in views:
             page.click(f'nav .tab[data-view="{view}"]')
@@ -141,11 +143,11 @@ def test_every_view_of_every_family_can_be_opened(visit, seen, writer_folder, fi
 
 def test_chances_and_switches_show_what_was_measured(visit, seen):
     page = visit(seen)
-    page.click('[data-view="said"]')
+    page.click('[data-view="probabilities"]')
     page.hover('.token[data-index="1"]')
     rows = page.query_selector_all(".alternatives table:first-of-type tr")
     assert [row.query_selector("bdi").inner_text() for row in rows] == [
-        token.strip() or "␣" for token, _ in seen.said[1].alternatives
+        token.strip() or "␣" for token, _ in seen.token_scores[1].alternatives
     ]
     page.click('[data-view="why"]')
     bars = [float(cell.get_attribute("data-value")) for cell in page.query_selector_all(".importance td:nth-child(3)")]
@@ -153,7 +155,7 @@ def test_chances_and_switches_show_what_was_measured(visit, seen):
     assert "not an explanation" in page.inner_text(".honest")
     page.select_option('[data-pick="head"]', "0")
     worst = max(seen.why.off, key=lambda off: off.loss)
-    changed = sum(other != said.token for other, said in zip(worst.instead, seen.said, strict=True))
+    changed = sum(other != score.token for other, score in zip(worst.instead, seen.token_scores, strict=True))
     assert len(page.query_selector_all(".switches .changed")) == changed
 
 
@@ -164,8 +166,8 @@ def hostile(seen):
         rows = [HOSTILE[place % len(HOSTILE)] for place in range(len(kind.rows))]
         columns = [HOSTILE[place % len(HOSTILE)] for place in range(len(kind.columns))]
         kinds[name] = kind._replace(rows=rows, columns=columns)
-    said = [one._replace(token=HOSTILE[1], alternatives=[(HOSTILE[0], 0.5)]) for one in seen.said]
-    return dataclasses.replace(seen, kinds=kinds, said=said, text=HOSTILE[0], answer=HOSTILE[1])
+    scores = [one._replace(token=HOSTILE[1], alternatives=[(HOSTILE[0], 0.5)]) for one in seen.token_scores]
+    return dataclasses.replace(seen, kinds=kinds, token_scores=scores, text=HOSTILE[0], answer=HOSTILE[1])
 
 
 def test_hostile_text_is_shown_as_text(visit, seen):
@@ -261,7 +263,7 @@ def test_the_legend_is_true_in_both_themes(visit, seen, theme):
         none, most = page.evaluate(f"[0, 1].map(regard.color).map({light})")
         word = "brighter" if most > none else "darker"
         other = "darker" if most > none else "brighter"
-        for view in ["text", "matrix", "overview", "said"]:
+        for view in ["text", "matrix", "overview", "probabilities"]:
             page.click(f'[data-view="{view}"]')
             told = page.inner_text(".stage")
             assert word in told and other not in told

@@ -46,7 +46,7 @@ interface Why {
   left_out: number[][];
   gradient: number[][];
   off: HeadAblation[];
-  agreement?: { left_out: number; gradient: number };
+  argmax_overlap?: { left_out: number; gradient: number };
 }
 
 /** What `Inspection.to_json` writes. */
@@ -56,7 +56,7 @@ interface Inspected {
   answer: string;
   notes?: string[];
   kinds: Record<string, Kind>;
-  said: TokenScore[];
+  token_scores: TokenScore[];
   lens: [string, number][][][];
   why: Why | null;
   alignment: [number, number][];
@@ -124,7 +124,7 @@ interface Regard {
   panels: Record<string, (served: any) => HTMLElement>;
 
   Data: new (read: (name: string) => string | null) => any; // a Data, but for what it is given
-  LiveData: new (told: Inspected) => any;
+  LiveData: new (found: Inspected) => any;
   groups(words: (number | null)[]): number[][];
   make<K extends keyof HTMLElementTagNameMap>(name: K, attributes?: Attributes, ...children: Child[]): HTMLElementTagNameMap[K];
   space: string;
@@ -143,7 +143,7 @@ interface Regard {
   more(): string;
   legend(state: Scaled, most?: string): HTMLElement;
 
-  matrix(canvas: HTMLCanvasElement, table: Table, state: Moved, told: HTMLElement): void;
+  matrix(canvas: HTMLCanvasElement, table: Table, state: Moved, readout: HTMLElement): void;
   top(values: Iterable<number>): number;
   zoom(state: Moved, factor: number): void;
   thumbnail(state: State, about: Kind, layer: number, head: number): HTMLElement;

@@ -50,7 +50,7 @@ def test_a_writer_streams_and_shows_its_surprises(page):
     page.click("[data-act='write']")
     page.wait_for_selector(".look .stage")
     assert page.inner_text(".written").startswith("The old") and len(page.inner_text(".written")) > 10
-    page.click(".look [data-view='said']")
+    page.click(".look [data-view='probabilities']")
     assert page.query_selector(".look .token[data-probability]")
 
 
@@ -102,7 +102,7 @@ def test_a_slider_goes_through_what_a_training_looked_at(page, server, name):
         if name == "en-fr":
             assert frames[number]["samples"][0][0] in page.inner_text(".samples")
     page.hover(".snapshots canvas.matrix", position={"x": 160, "y": 160})
-    assert page.inner_text(".snapshots .told")
+    assert page.inner_text(".snapshots .readout")
 
 
 def test_it_works_on_a_phone(page):

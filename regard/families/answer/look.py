@@ -20,15 +20,15 @@ def look_at_answer(answerer: Answerer, question: str, story: Any, why: bool) -> 
     rows = [f"hop {number}" for number in range(1, len(answer.hops) + 1)]
     weights = torch.tensor(answer.hops)[None, None]  # (1, 1, hops, M)
     kind = Kind(rows, answer.sentences, weights, list(range(len(rows))), list(range(len(answer.sentences))))
-    chances = answerer.chances(answer.sentences, question)
-    said = [TokenScore(len(rows) - 1, answer.text, answer.probability, chances[:8])]
+    probabilities = answerer.probabilities(answer.sentences, question)
+    scores = [TokenScore(len(rows) - 1, answer.text, answer.probability, probabilities[:8])]
     reasons = None
     if why:
         lost = []
         for gone in range(len(answer.sentences)):
             check_cancelled()
             rest = [sentence for place, sentence in enumerate(answer.sentences) if place != gone]
-            found = dict(answerer.chances(rest, question)) if rest else {}
+            found = dict(answerer.probabilities(rest, question)) if rest else {}
             lost.append(answer.probability - found.get(answer.text, 0.0))
         reasons = Why([], [lost], [], [])
-    return Inspection("answer", question, answer.text, {"hops": kind}, said, why=reasons, notes=answer.notes)
+    return Inspection("answer", question, answer.text, {"hops": kind}, scores, why=reasons, notes=answer.notes)

@@ -72,9 +72,9 @@ class Answerer(Pipeline):
                 story = kept[len(found)]
                 sentences = list(story.sentences)
                 hops_here = [row[: len(sentences)] for row in weights]
-                said = self.tokenizer.tokens([token])[0]
+                text = self.tokenizer.tokens([token])[0]
                 cut = len(stories[len(found)].sentences) - len(sentences)
-                found.append(Answer(said, probability, sentences, hops_here, self._unknown(story), cut))
+                found.append(Answer(text, probability, sentences, hops_here, self._unknown(story), cut))
         return found
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
@@ -101,7 +101,7 @@ class Answerer(Pipeline):
             raise ConfigError("there is no story to look at; give it with --story FILE, one sentence a line")
         return look_at_answer(self, text, story, why)
 
-    def chances(self, story: str | Sequence[str], question: str) -> list[tuple[str, float]]:
+    def probabilities(self, story: str | Sequence[str], question: str) -> list[tuple[str, float]]:
         """Every answer there is, likeliest first."""
         probabilities, _ = next(self._run([self._newest(_tell(story, question))]))
         found = probabilities[0].sort(descending=True)

@@ -42,8 +42,9 @@ class Encoder(Pipeline):
 
         opened = cls(folder, read, running)
         opened.read_now()
-        told = folder.about.get("encoder") or _sentence_settings(folder.path, opened.model)
-        opened.pooling, opened.is_normed, opened.longest = told["pooling"], told["is_normed"], told["longest"]
+        settings = folder.about.get("encoder") or _sentence_settings(folder.path, opened.model)
+        opened.pooling, opened.is_normed = settings["pooling"], settings["is_normed"]
+        opened.longest = settings["longest"]
         return opened
 
     pooling = "mean"  # how the tokens of a text become one vector: their mean, or the first of them (cls)
@@ -107,13 +108,13 @@ def _sentence_settings(folder: Path, model: Any) -> dict[str, Any]:
     pooling = "mean"
     for module, kind in zip(modules, kinds, strict=True):
         if kind == "Pooling":
-            told = _read_settings(folder / str(module.get("path", "")) / "config.json")
-            modes = [name for name, value in told.items() if name.startswith("pooling_mode_") and value is True]
+            settings = _read_settings(folder / str(module.get("path", "")) / "config.json")
+            modes = [name for name, value in settings.items() if name.startswith("pooling_mode_") and value is True]
             if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
                 raise FolderError(f"{folder}: pooling by {', '.join(modes) or 'nothing'} is not supported")
             pooling = "cls" if "cls" in modes[0] else "mean"
-    told = _read_settings(folder / "sentence_bert_config.json")
-    longest = told.get("max_seq_length") or 10**9
+    settings = _read_settings(folder / "sentence_bert_config.json")
+    longest = settings.get("max_seq_length") or 10**9
     if type(longest) is not int or longest < 1:
         raise FolderError(f"{folder}: sentence_bert_config.json has max_seq_length={longest!r:.40}, which is no length")
     longest = min(longest, int(model.config.max_positions))

@@ -16,8 +16,8 @@ regard.panels.fill = (model) => {
     }, hidden.has(place) ? "▢" : word), " "]));
     if (!hidden.size) return gaps.replaceChildren(regard.make("p", { class: "legend" }, "Click a word to hide it."));
     const masked = words.map((word, place) => (hidden.has(place) ? "[MASK]" : word)).join(" ");
-    const told = await regard.askJson("/api/fill", { model: model.id, text: masked }, signal);
-    gaps.replaceChildren(regard.make("p", { class: "answer", dir: "auto" }, told.text), ...told.gaps.map((candidates) =>
+    const filled = await regard.askJson("/api/fill", { model: model.id, text: masked }, signal);
+    gaps.replaceChildren(regard.make("p", { class: "answer", dir: "auto" }, filled.text), ...filled.gaps.map((candidates) =>
       regard.make("table", {}, ...candidates.map((one) => regard.make("tr", {}, regard.make("td", {}, regard.make("bdi", {}, one.text)),
         regard.make("td", { class: "number" }, regard.percent(one.probability)),
         regard.make("td", {}, regard.make("i", { class: "bar", style: `width:${(200 * one.probability).toFixed(1)}px` })))))));

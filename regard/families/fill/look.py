@@ -28,7 +28,7 @@ def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], wh
             logits = model.logits(model(as_batch(model, ids))[0, gaps])  # (gaps, V)
         logits[:, list(tokenizer.special_ids)] = -torch.inf  # a gap is never filled with one of these
         best = logits.argmax(-1).tolist()
-        said = score_tokens(logits, best, gaps, tokenizer)
+        scores = score_tokens(logits, best, gaps, tokenizer)
         lens = see_through(model, model.stack, states["stack"], gaps, tokenizer)
     reasons = explain_gaps(model, tokenizer, ids, gaps, best, kinds["text"].column_words) if why else None
-    return Inspection("fill", text, trained.put_in(text, best), kinds, said, lens=lens, why=reasons, notes=notes)
+    return Inspection("fill", text, trained.put_in(text, best), kinds, scores, lens=lens, why=reasons, notes=notes)

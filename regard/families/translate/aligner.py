@@ -30,8 +30,8 @@ class Aligner:
         """Links of words. source: ids with the end; found: with the attention of every step."""
         mine, theirs = list(source[:-1]), found.ids
         attention = found.attention[1:] if self._is_after else found.attention
-        chances = self._chances.of(mine, theirs).tolist() if self._chances else None
-        return align_words(attention, self._written(mine), self._written(theirs), chances)
+        probabilities = self._table.of(mine, theirs).tolist() if self._table else None
+        return align_words(attention, self._written(mine), self._written(theirs), probabilities)
 
     def _written(self, ids: list[int]) -> list[str]:
         """Tokens as people read them; a mark such as [CLS] is no word, but one that stands for an unknown word is."""
@@ -43,12 +43,12 @@ class Aligner:
 
     def reads(self, ids: Sequence[int]) -> float:
         """Share of the tokens of a text that were seen as sources in training; 1 where nothing is known."""
-        if self._chances is None or not ids:
+        if self._table is None or not ids:
             return 1.0
-        return sum(number in self._chances.sources for number in ids) / len(ids)
+        return sum(number in self._table.sources for number in ids) / len(ids)
 
     @cached_property
-    def _chances(self) -> LexicalTable | None:
+    def _table(self) -> LexicalTable | None:
         """Models from elsewhere have none."""
         return LexicalTable.read(self._folder.read(FILE, MOST_BYTES)) if self._folder.has(FILE) else None
 
@@ -56,12 +56,12 @@ class Aligner:
 def align_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
     """The alignment of given translations, by a forced pass over each."""
     tokenizer = translator.tokenizer
-    read, said = tokenizer.encode_all(list(sources)), tokenizer.encode_targets(list(targets))
-    for mine, theirs in zip(read, said, strict=True):
+    read, target_ids = tokenizer.encode_all(list(sources)), tokenizer.encode_targets(list(targets))
+    for mine, theirs in zip(read, target_ids, strict=True):
         translator.refuse_long("text", theirs, mine)
-    forced = [[Hypothesis(ids[:-1], 0.0, True)] for ids in said]
-    watched = translator.native.trace(read, forced)
-    return [translator.aligner.align(ids, found[0]) for ids, found in zip(read, watched, strict=True)]
+    forced = [[Hypothesis(ids[:-1], 0.0, True)] for ids in target_ids]
+    traced = translator.native.trace(read, forced)
+    return [translator.aligner.align(ids, found[0]) for ids, found in zip(read, traced, strict=True)]
 
 
 def score_alignment(

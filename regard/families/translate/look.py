@@ -27,18 +27,18 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
         raise ConfigError(f"the text is {what}")
     if target is None:
         best = translator.run(sources, [default_limit(len(sources[0]))], search)[0][0]
-        said = [*best.ids, *(translator.generation.ends[:1] if best.is_finished else [])]
+        generated = [*best.ids, *(translator.generation.ends[:1] if best.is_finished else [])]
     else:
-        said = tokenizer.encode_targets([a_text(target, "a translation").strip()])[0]
-        translator.refuse_long("target", said)
-    if not said:
+        generated = tokenizer.encode_targets([a_text(target, "a translation").strip()])[0]
+        translator.refuse_long("target", generated)
+    if not generated:
         raise ConfigError("the translation is empty, so there is nothing to show; give a target")
     model = translator.model
-    kinds, told, lens = trace_pair(model, tokenizer, (sources[0], said))
+    kinds, scores, lens = trace_pair(model, tokenizer, (sources[0], generated))
     aligning = translator.alignment_heads
-    looks = kinds["cross"].weights[aligning["layer"]][aligning["heads"]].mean(0).tolist()  # (T, S)
-    ids = said[:-1] if said[-1] in (*translator.generation.ends, tokenizer.end_id) else said
-    links = translator.aligner.align(sources[0], Hypothesis(ids, 0.0, len(ids) < len(said), looks))
-    reasons = explain_pair(model, tokenizer, (sources[0], said), kinds["cross"].column_words) if why else None
-    return Inspection("translate", text.strip(), tokenizer.decode(ids), kinds, told, links, aligning, lens, reasons,
+    attention = kinds["cross"].weights[aligning["layer"]][aligning["heads"]].mean(0).tolist()  # (T, S)
+    ids = generated[:-1] if generated[-1] in (*translator.generation.ends, tokenizer.end_id) else generated
+    links = translator.aligner.align(sources[0], Hypothesis(ids, 0.0, len(ids) < len(generated), attention))
+    reasons = explain_pair(model, tokenizer, (sources[0], generated), kinds["cross"].column_words) if why else None
+    return Inspection("translate", text.strip(), tokenizer.decode(ids), kinds, scores, links, aligning, lens, reasons,
                 notes_on(tokenizer, [text], [1], sources)[0])  # fmt: skip

@@ -28,25 +28,25 @@ def read(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
     """The network in a translator's folder."""
     if folder.config.get("model_type") == "encoder-decoder":
         return _read_pair(folder, tokenizer)
-    told = generation_of(folder, tokenizer, is_translator=True)
+    generation = generation_of(folder, tokenizer, is_translator=True)
 
     def build(config: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
         if config.encoder:
-            return EncoderAndDecoder(config, tokenizer.pad_id, told.never)
-        return EncoderDecoder(config, tokenizer.pad_id, told.start, told.never)
+            return EncoderAndDecoder(config, tokenizer.pad_id, generation.never)
+        return EncoderDecoder(config, tokenizer.pad_id, generation.start, generation.never)
 
     return read_network(folder, tokenizer, choose_layout(folder, TRANSLATORS), build)
 
 
 def _read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
     """An encoder and a decoder that were put together."""
-    shape, told = (
+    shape, generation = (
         read_shape(folder, encoder_decoder.import_config),
         generation_of(folder, tokenizer, is_translator=True),
     )
-    config: ModelConfig = shape.model_copy(update={"start_id": told.start})
+    config: ModelConfig = shape.model_copy(update={"start_id": generation.start})
     listed = list_for(folder, *_sides(config, tokenizer))
-    model = build_empty(lambda: EncoderAndDecoder(config, tokenizer.pad_id, told.never))
+    model = build_empty(lambda: EncoderAndDecoder(config, tokenizer.pad_id, generation.never))
     found = encoder_decoder.import_weights(read_for(folder, listed, shapes_of(model)), shapes_of(model), config)
     return fill(model, found)
 
@@ -90,8 +90,8 @@ def _shape(folder: ModelFolder, side: str) -> ModelConfig:
         raise ConfigError(f"{folder.folder} is of the architecture {architecture!r}; a translator's {side} is made "
                           f"from one of {', '.join(SIDES[side])}")  # fmt: skip
     is_plain_decoder = side == "decoder" and architecture in PLAIN
-    told = folder.config | ({"is_decoder": True, "add_cross_attention": True} if is_plain_decoder else {})
-    return encoder_decoder.import_side(told, side)
+    config = folder.config | ({"is_decoder": True, "add_cross_attention": True} if is_plain_decoder else {})
+    return encoder_decoder.import_side(config, side)
 
 
 def _one_tokenizer(folders: dict[str, ModelFolder]) -> Any:

@@ -213,7 +213,9 @@ class Translator(Pipeline):
         spare = len(forced) - self.generation.is_end_forced  # an end that is forced has the last place
         limits = [max(1, (max_length or default_limit(len(source))) + spare) for source in sources]
         if terms:
-            phrases = [[self.tokenizer.encode_part(said) for _, said in terms_in(part, terms)] for part in flat]
+            phrases = [
+                [self.tokenizer.encode_part(translation) for _, translation in terms_in(part, terms)] for part in flat
+            ]
             return parts, sources, notes, self.native.begin_with(self._runner, sources, limits, search, phrases)
         prefixes = [self._first + (forced if number == 0 else []) for count in parts for number in range(count)]
         return parts, sources, notes, self._begin_ids(sources, limits, search, prefixes)
@@ -239,9 +241,9 @@ class Translator(Pipeline):
             row: put_in_words(self.tokenizer, self.aligner, sources[row], found, counts[row]) for row, found in wait()
         }
         row = 0
-        for count, told in zip(parts, notes, strict=True):
+        for count, of_line in zip(parts, notes, strict=True):
             whole = join([made[number] for number in range(row, row + count)], self.target_language)
-            yield replace(whole, notes=[*told, *whole.notes]) if told else whole
+            yield replace(whole, notes=[*of_line, *whole.notes]) if of_line else whole
             row += count
 
     @property

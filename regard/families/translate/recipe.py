@@ -249,12 +249,12 @@ def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
 
 def loss(config: RunConfig) -> Callable[[Any, PairBatch], tuple[Tensor, int]]:
     """What training makes smaller: cross-entropy, label-smoothed; of two passes at once if they are to agree."""
-    smoothing, agreement = config.train.label_smoothing, config.train.r_drop
-    passes = 2 if agreement else 1
+    smoothing, r_drop = config.train.label_smoothing, config.train.r_drop
+    passes = 2 if r_drop else 1
 
     def pair_loss(model: Any, batch: PairBatch) -> tuple[Tensor, int]:
         hidden = model(batch.source.repeat(passes, 1), batch.target.repeat(passes, 1))  # (B or 2B, T, D)
-        return real_loss(model, hidden, batch.labels, smoothing, agreement)
+        return real_loss(model, hidden, batch.labels, smoothing, r_drop)
 
     return pair_loss
 

@@ -69,9 +69,9 @@ def command(
         "fast": fast,
     }
     search |= {} if length_penalty is None else {"length_penalty": length_penalty}
-    told = {"scores": as_json or n_best > 1, "alignments": alignments, "as_json": as_json}
+    output = {"scores": as_json or n_best > 1, "alignments": alignments, "as_json": as_json}
     translate_lines(out.open(model, engine, precision), file, text, out=out, prefix=prefix, terms=wanted,
-                    **search, **told)  # fmt: skip
+                    **search, **output)  # fmt: skip
 
 
 def train(
@@ -158,13 +158,13 @@ async def answer(served: Served, asked: TranslateBody) -> dict[str, Any]:
     served.limits.check_texts(asked.texts)
     options: dict[str, Any] = {"beam": asked.beam, "n_best": asked.n_best, "prefix": asked.prefix}
     found = await translate(served, asked.texts, alignments=True, **options)
-    return {"model": served.name, "translations": [_told(one) for one in found]}
+    return {"model": served.name, "translations": [_as_json(one) for one in found]}
 
 
-def _told(one: Translation) -> dict[str, Any]:
+def _as_json(one: Translation) -> dict[str, Any]:
     """A translation as JSON has it, which cannot say "not a number"; nothing is copied, as a document is long."""
     score = None if math.isnan(one.score) else one.score
-    return vars(one) | {"score": score, "alternatives": [_told(other) for other in one.alternatives]}
+    return vars(one) | {"score": score, "alternatives": [_as_json(other) for other in one.alternatives]}
 
 
 def lanes(opened: Any, open_again: Callable[[], Any]) -> tuple[Any, int]:

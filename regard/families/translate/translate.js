@@ -35,15 +35,15 @@ regard.panels.translate = (model) => {
     regard.complain("");
     choices.replaceChildren();
     if (!text) return [target, echo, tree].forEach((box) => box.replaceChildren());
-    const told = await regard.askJson("/api/translate", { model: model.id, text, n_best: 4, prefix }, signal);
-    show(told.translations[0]);
+    const found = await regard.askJson("/api/translate", { model: model.id, text, n_best: 4, prefix }, signal);
+    show(found.translations[0]);
   });
 
   // Alternatives at a place, given the words before it.
   const offer = regard.newest(async (signal, words, place) => {
     const before = words.slice(0, place).join(" ");
-    const told = await regard.askJson("/api/translate", { model: model.id, text: source.value.trim(), n_best: 8, beam: 8, prefix: before }, signal);
-    const all = [told.translations[0], ...told.translations[0].alternatives];
+    const found = await regard.askJson("/api/translate", { model: model.id, text: source.value.trim(), n_best: 8, beam: 8, prefix: before }, signal);
+    const all = [found.translations[0], ...found.translations[0].alternatives];
     const next = [...new Set(all.map((one) => one.text.split(/\s+/).filter(Boolean)[place]).filter(Boolean))];
     choices.replaceChildren(regard.make("span", { class: "legend" }, before ? `after “${before}”: ` : "at the beginning: "),
       ...next.map((word) => regard.make("button", { class: word === words[place] ? "chosen" : "", "data-choice": word,
@@ -53,8 +53,8 @@ regard.panels.translate = (model) => {
 
   source.addEventListener("input", regard.after(250, () => { prefix = ""; translate(); }));
   const inside = regard.make("button", { "data-act": "look", onclick: () => {
-    const said = target.textContent.trim();
-    if (said) look.show({ model: model.id, text: source.value.trim(), target: said, why: true });
+    const translation = target.textContent.trim();
+    if (translation) look.show({ model: model.id, text: source.value.trim(), target: translation, why: true });
   } }, "Look inside");
   return regard.make("section", {}, source, echo, target, choices, inside, tree, look.box);
 };

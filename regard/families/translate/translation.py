@@ -75,9 +75,9 @@ def join(parts: list[Translation], language: str | None) -> Translation:
         return parts[0]
     blank = "" if (language or "")[:2] in WITHOUT_SPACES else " "
     read = _first_words(["".join(part.source_tokens) for part in parts])
-    said = _first_words([f"{blank if number else ''}{part.text}" for number, part in enumerate(parts)])
+    written = _first_words([f"{blank if number else ''}{part.text}" for number, part in enumerate(parts)])
     links: Links = []
-    for part, before, after in zip(parts, read, said, strict=True):
+    for part, before, after in zip(parts, read, written, strict=True):
         links += [(source + before, target + after) for source, target in part.alignment]
     notes = (
         [f"the line is longer than any the model has seen; it was translated in {len(parts)} parts"] if parts else []

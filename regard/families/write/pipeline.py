@@ -34,7 +34,7 @@ class Sample:
     text: str
     tokens: list[str]
     reason: str  # why it ended: stop or length
-    said: list[TokenScore]  # the probability of each token, on request
+    token_scores: list[TokenScore]  # on request
     unknown: list[str] = field(default_factory=list)  # parts of the prompt that the model has never seen
 
 
@@ -107,11 +107,11 @@ class Writer(Pipeline):
 
     def sample(
         self, prompt: str = "", *, tokens: int = TOKENS, temperature: float = TEMPERATURE, top_k: int | None = None,
-        top_p: float | None = None, seed: int | None = None, stop: Sequence[str] = (), chances: int = 0,
+        top_p: float | None = None, seed: int | None = None, stop: Sequence[str] = (), top_probabilities: int = 0,
         push: Callable[[str], bool] = lambda _: True,
     ) -> Sample:  # fmt: skip
-        """One continuation: its text, its tokens, and why it ended; with `chances`, the probability of each token and
-        of so many alternatives. `push` is called with each part of the text; generation ends when it returns False.
+        """One continuation: its text, its tokens, and why it ended; with `top_probabilities`, the probability of each
+        token and of so many alternatives. `push` is called with each part of the text; False ends generation.
         """
         refuse_below_one(tokens=tokens)
         unknown = self.unknown(prompt)
@@ -128,12 +128,14 @@ class Writer(Pipeline):
             if not push(piece):
                 break
         is_cut = len(ids) == tokens and not any(one in self.tokenizer.decode(ids) for one in stop)
-        said: list[TokenScore] = []
-        if chances:
+        scores: list[TokenScore] = []
+        if top_probabilities:
             from regard.families.write.network import score_text
 
-            said = score_text(self, [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt)], ids, chances)
-        return Sample(text, self.tokenizer.tokens(ids), "length" if is_cut else "stop", said, unknown)
+            scores = score_text(
+                self, [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt)], ids, top_probabilities
+            )
+        return Sample(text, self.tokenizer.tokens(ids), "length" if is_cut else "stop", scores, unknown)
 
     def unknown(self, text: str) -> list[str]:
         """The parts of a text that the model has never seen: of a writer of characters, those characters."""

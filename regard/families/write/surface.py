@@ -110,8 +110,8 @@ def sample(opened: Any, items: list[Any], is_wanted: Callable[[int], bool], **op
 def push_sample(opened: Any, items: list[Any], is_wanted: Callable[[int], bool], **options: Any) -> list[Any]:
     """The same, each piece pushed as it is generated; why it ended."""
     ((prompt, seed, push),) = items
-    told = opened.sample(prompt, push=lambda piece: push(piece) and is_wanted(0), **options | {"seed": seed})
-    return [told.reason]
+    sampled = opened.sample(prompt, push=lambda piece: push(piece) and is_wanted(0), **options | {"seed": seed})
+    return [sampled.reason]
 
 
 WRITE = Surface(

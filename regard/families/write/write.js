@@ -4,10 +4,10 @@ regard.panels.write = (model) => {
   const prompt = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Prompt", placeholder: "Begin a text …" });
   const out = regard.make("pre", { class: "written", dir: "auto", "aria-live": "polite" });
   const slider = (name, least, most, step, value) => {
-    const told = regard.make("output", {}, String(value));
+    const readout = regard.make("output", {}, String(value));
     const input = regard.make("input", { type: "range", min: least, max: most, step, value, "aria-label": name });
-    input.addEventListener("input", () => { told.textContent = input.value; });
-    return { box: regard.make("label", {}, `${name} `, input, " ", told), value: () => Number(input.value) };
+    input.addEventListener("input", () => { readout.textContent = input.value; });
+    return { box: regard.make("label", {}, `${name} `, input, " ", readout), value: () => Number(input.value) };
   };
   const { temperature: warm, top_p: likely, tokens: many } = model.fields; // their defaults are the server's
   const temperature = slider("temperature", 0, 2, 0.05, warm.default), top = slider("top p", 0.05, 1, 0.05, likely.default);

@@ -7,13 +7,13 @@ regard.views.push({
     const table = state.data.table(state.kind, state.key, state.byWords);
     if (!table) return box.append(regard.make("p", {}, "Still being read …"));
     const canvas = regard.make("canvas", { class: "matrix", tabindex: "0", "aria-label": "Matrix of weights" });
-    const told = regard.make("output", { class: "told" }, "Point at a cell.");
-    box.append(regard.legend(state), told, canvas);
-    regard.matrix(canvas, table, state, told);
+    const readout = regard.make("output", { class: "readout" }, "Point at a cell.");
+    box.append(regard.legend(state), readout, canvas);
+    regard.matrix(canvas, table, state, readout);
   },
 });
 
-regard.matrix = (canvas, table, state, told) => {
+regard.matrix = (canvas, table, state, readout) => {
   const { width, height } = table;
   const ratio = window.devicePixelRatio || 1;
   const room = Math.max(280, Math.min(1100, canvas.parentElement.clientWidth - 8));
@@ -100,7 +100,7 @@ regard.matrix = (canvas, table, state, told) => {
       limit();
     }
     const at = find(event);
-    told.textContent = at
+    readout.textContent = at
       ? `${regard.shown(table.rows[at.y])} attends to ${regard.shown(table.columns[at.x])}: ${table.values[at.y * width + at.x].toFixed(4)}`
       : "Point at a cell.";
     paint(at);

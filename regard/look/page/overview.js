@@ -25,10 +25,10 @@ regard.thumbnail = (state, about, layer, head) => {
   const stuck = sink === null ? "" : ` ⚓ ${regard.shown(about.columns[sink])}`;
   const canvas = regard.make("canvas", { width: 96, height: 96 });
   const off = regard.offOf(state.data, state.kind, layer, head);
-  const told = `layer ${layer}, head ${head}: spread ${(100 * spread).toFixed(0)} %${stuck}` +
+  const title = `layer ${layer}, head ${head}: spread ${(100 * spread).toFixed(0)} %${stuck}` +
     (off ? `; switched off, the answer loses ${off.loss.toFixed(3)} nats a token` : "");
   const button = regard.make("button", {
-    class: "head" + (state.key === key ? " chosen" : ""), title: told, "data-key": key,
+    class: "head" + (state.key === key ? " chosen" : ""), title, "data-key": key,
     onclick: () => { state.key = key; state.view = "matrix"; state.refresh(); },
   }, canvas, regard.make("span", { class: "name" }, `${layer}·${head}${isAligning ? " ↔" : ""}${stuck}`),
   regard.make("span", { class: "spread" }, regard.make("i", { style: `width:${(100 * spread).toFixed(1)}%` })));

@@ -7,7 +7,7 @@ regard.views.push({
     const { data } = state, about = data.kinds.hops;
     const values = data.map("hops", "mean"), width = about.columns.length;
     box.append(regard.make("h3", {}, data.text, " ", regard.make("strong", {}, data.answer),
-      ` (${regard.percent(data.said[0].probability)})`));
+      ` (${regard.percent(data.token_scores[0].probability)})`));
     const head = ["", ...about.rows, ...(data.why ? ["without it"] : [])];
     const rows = about.columns.map((sentence, x) => {
       const cells = about.rows.map((_, y) => {

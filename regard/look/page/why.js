@@ -8,12 +8,12 @@ regard.views.push({
     const kind = Object.keys(data.kinds)[0], about = data.kinds[kind];
     box.append(regard.make("p", { class: "honest" },
       "Attention alone is not an explanation: it shows where information may flow, not what the output depends on."));
-    if (why.agreement) {
-      box.append(regard.make("p", {}, `The most attended token is also the most important one for ${regard.percent(why.agreement.left_out)}` +
-        ` of the tokens by leaving words out, and for ${regard.percent(why.agreement.gradient)} by the gradient.`));
+    if (why.argmax_overlap) {
+      box.append(regard.make("p", {}, `The most attended token is also the most important one for ${regard.percent(why.argmax_overlap.left_out)}` +
+        ` of the tokens by leaving words out, and for ${regard.percent(why.argmax_overlap.gradient)} by the gradient.`));
     }
     const pick = regard.make("select", { "aria-label": "Token", "data-pick": "token" },
-      ...data.said.map((said, index) => regard.make("option", { value: index }, `${index + 1}. ${regard.shown(said.token)}`)));
+      ...data.token_scores.map((score, index) => regard.make("option", { value: index }, `${index + 1}. ${regard.shown(score.token)}`)));
     const table = regard.make("table", { class: "importance" });
     const show = () => {
       const row = Number(pick.value), looked = why.rows[row];
@@ -57,15 +57,15 @@ regard.switches = (state) => {
   const line = regard.make("p", { class: "sentence", dir: "auto" });
   const show = () => {
     const off = pick.value === "" ? null : heads[Number(pick.value)];
-    line.replaceChildren(...data.said.flatMap((said, index) => {
-      const probability = off ? off.probabilities[index] : said.probability;
-      const lost = Math.log2(Math.max(said.probability, 1e-9) / Math.max(probability, 1e-9));
+    line.replaceChildren(...data.token_scores.flatMap((score, index) => {
+      const probability = off ? off.probabilities[index] : score.probability;
+      const lost = Math.log2(Math.max(score.probability, 1e-9) / Math.max(probability, 1e-9));
       const color = lost >= 0 ? regard.sides.loss : regard.sides.gain;
-      const isOther = off && off.instead[index] !== said.token;
+      const isOther = off && off.instead[index] !== score.token;
       const span = regard.make("span", {
-        class: "token" + (isOther ? " changed" : ""), title: `${regard.percent(said.probability)} → ${regard.percent(probability)}`,
+        class: "token" + (isOther ? " changed" : ""), title: `${regard.percent(score.probability)} → ${regard.percent(probability)}`,
         style: `background:${regard.css(color, Math.min(0.8, Math.abs(lost) / 6))}`,
-      }, regard.shown(said.token));
+      }, regard.shown(score.token));
       if (isOther) span.append(regard.make("ins", {}, ` ${regard.shown(off.instead[index])}`));
       return [span, " "];
     }));

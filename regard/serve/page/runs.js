@@ -45,7 +45,7 @@ regard.snapshots = () => {
     const frame = frames[Number(slider.value)];
     moment.textContent = `step ${frame.step}`;
     samples.replaceChildren(...frame.samples.map((texts) => regard.make("blockquote", {}, ...texts.filter((text) => text)
-      .map((text, place) => regard.make("p", { class: place === 1 || texts.length < 3 ? "said" : "legend", dir: "auto" }, text)))));
+      .map((text, place) => regard.make("p", { class: place === 1 || texts.length < 3 ? "generated" : "legend", dir: "auto" }, text)))));
     options(probe, frame.probes.map((_, number) => `example ${number + 1}`));
     const shown = frame.probes[Number(probe.value)];
     seen.replaceChildren();
@@ -53,11 +53,11 @@ regard.snapshots = () => {
     options(layer, shown.maps.map((_, number) => `layer ${number + 1}`));
     const map = shown.maps[Number(layer.value) || 0];
     const canvas = regard.make("canvas", { class: "matrix", "aria-label": "attention", "data-first": map[0][0] });
-    const told = regard.make("output", { class: "told" }, "Point at a cell.");
+    const readout = regard.make("output", { class: "readout" }, "Point at a cell.");
     const state = { scale: "absolute", zoom: 1, moveX: 0, moveY: 0 };
-    seen.append(regard.legend(state), told, canvas);
+    seen.append(regard.legend(state), readout, canvas);
     const table = { rows: shown.rows, columns: shown.columns, width: shown.columns.length, height: shown.rows.length, values: Float32Array.from(map.flat()) };
-    regard.matrix(canvas, table, state, told);
+    regard.matrix(canvas, table, state, readout);
   };
   for (const control of [slider, probe, layer]) control.addEventListener("input", draw);
   document.addEventListener("regard-theme", () => { if (box.isConnected && frames.length) draw(); });

@@ -1,8 +1,8 @@
 "use strict";
 // Each token by its probability, with the alternatives at its place; and the logit lens.
 regard.views.push({
-  name: "said", title: "Probabilities", key: "5",
-  fits: (data) => data.said.length > 0,
+  name: "probabilities", title: "Probabilities", key: "5",
+  fits: (data) => data.token_scores.length > 0,
   draw(state, box) {
     const { data } = state;
     const words = data.answer ? "generated" : "read";
@@ -11,25 +11,25 @@ regard.views.push({
     const line = regard.make("p", { class: "sentence", dir: "auto" });
     const table = regard.make("div", { class: "alternatives" });
     const show = (index) => {
-      const said = data.said[index];
-      const rows = said.alternatives.map(([token, probability]) => regard.make("tr",
-        { class: token === said.token ? "chosen" : undefined },
+      const score = data.token_scores[index];
+      const rows = score.alternatives.map(([token, probability]) => regard.make("tr",
+        { class: token === score.token ? "chosen" : undefined },
         regard.make("td", {}, regard.make("bdi", {}, regard.shown(token))),
         regard.make("td", { class: "number" }, regard.percent(probability)),
         regard.make("td", {}, regard.make("i", { class: "bar", style: `width:${(200 * probability).toFixed(1)}px` }))));
-      const bits = -Math.log2(Math.max(said.probability, 1e-12));
+      const bits = -Math.log2(Math.max(score.probability, 1e-12));
       table.replaceChildren(
-        regard.make("h3", {}, regard.make("bdi", {}, regard.shown(said.token)), ` ${regard.percent(said.probability)}, ${bits.toFixed(1)} bits of surprise`),
+        regard.make("h3", {}, regard.make("bdi", {}, regard.shown(score.token)), ` ${regard.percent(score.probability)}, ${bits.toFixed(1)} bits of surprise`),
         regard.make("table", {}, ...rows), ...regard.lens(data, index));
       for (const span of line.querySelectorAll("span")) span.classList.toggle("pointed", span.dataset.index === String(index));
     };
-    data.said.forEach((said, index) => {
-      const bits = -Math.log2(Math.max(said.probability, 1e-12));
+    data.token_scores.forEach((score, index) => {
+      const bits = -Math.log2(Math.max(score.probability, 1e-12));
       const color = regard.color(Math.min(1, bits / 10));
       const span = regard.make("span", {
-        class: "token", tabindex: "0", "data-index": index, "data-probability": said.probability,
+        class: "token", tabindex: "0", "data-index": index, "data-probability": score.probability,
         style: `background:${regard.css(color)};color:${regard.ink(color)}`,
-      }, regard.shown(said.token));
+      }, regard.shown(score.token));
       for (const event of ["pointerenter", "focus", "click"]) span.addEventListener(event, () => show(index));
       line.append(span, " ");
     });
