@@ -173,7 +173,13 @@ class BothOptimizers:
             slope = torch.stack([p.grad for p in matrices])  # type: ignore[misc]  # (n, rows, columns)
             memory = self.memory[shape].lerp_(slope, 0.05)
             update = orthogonal(slope.lerp(memory, 0.95))
-            rate = learning_rate(self.step_number, self.config) / self.config.rate * self.rate * 0.2 * max(shape) ** 0.5  # type: ignore[operator]
+            rate = (
+                learning_rate(self.step_number, self.config)
+                / self.config.learning_rate
+                * self.rate
+                * 0.2
+                * max(shape) ** 0.5
+            )  # type: ignore[operator]
             for p, one in zip(matrices, update, strict=True):
                 p.add_(one, alpha=-rate)
 

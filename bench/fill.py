@@ -14,7 +14,7 @@ import torch
 from measure import arguments, report
 from transformers import BertConfig, BertForMaskedLM
 
-from regard.config import choose_rate, merge, resolve
+from regard.config import default_learning_rate, merge, resolve
 from regard.device import deterministic
 from regard.engines.network import fill, shapes_of
 from regard.engines.score import score_masked
@@ -23,7 +23,7 @@ from regard.formats import bert
 from regard.machine import count_cores
 from regard.model.size import count_parameters
 from regard.training.loop import Trainer
-from regard.training.optim import learning_rate, make_optimizer, set_rate
+from regard.training.optim import learning_rate, make_optimizer, set_learning_rate
 
 WINDOW = 20
 ROUNDS = 10  # times the held-out lines are scored, with other tokens hidden
@@ -47,7 +47,7 @@ class Peer:
         loss = self.model(input_ids=batch.ids, attention_mask=(batch.ids != self.pad_id).long(), labels=labels).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
-        set_rate(self.optimizer, learning_rate(number, self.config))
+        set_learning_rate(self.optimizer, learning_rate(number, self.config))
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
@@ -73,7 +73,7 @@ def bench(data: Path, steps: int) -> dict[str, object]:
     settings = merge(FILL.kinds["bert"], FILL.sizes["tiny"])
     config = resolve(merge(merge(settings, FILL.defaults(corpus, "bert", None)), {"model": {"kind": "bert"}}))
     tokenizer = FILL.learn(corpus, config, lambda: None)
-    rate = config.train.learning_rate or choose_rate(config.model.width)
+    rate = config.train.learning_rate or default_learning_rate(config.model.width)
     config = resolve(
         merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}, "train": {"learning_rate": rate}})
     )

@@ -49,7 +49,7 @@ def lowercased(*changes: Settings) -> dict[str, Any]:
 
 def with_r_drop(rate: float, steps: int) -> Settings:
     """Two passes have to agree, while the rate comes down from here to nothing."""
-    train = {"agreement": 5.0, "rate": rate, "warmup": 200, "schedule": "linear", "horizon": steps}
+    train = {"r_drop": 5.0, "learning_rate": rate, "warmup_steps": 200, "schedule": "linear", "decay_steps": steps}
     return {"stop": {"steps": steps}, "train": train}
 
 
@@ -118,7 +118,7 @@ def bench(name: str, data: Path, to: Path, layout: Settings, until: float | None
     curve = [
         [round(entry["seconds"] / 60, 2), entry["step"], round(entry["bleu"], 2)] for entry in log if "bleu" in entry
     ]
-    speeds = [entry["tokens_per_second"] for entry in log if "rate" in entry]
+    speeds = [entry["tokens_per_second"] for entry in log if "learning_rate" in entry]
     return {
         "test_bleu_beam_5": round(best["bleu"], 2),
         "test_chrf_beam_5": round(best["chrf"], 2),

@@ -105,7 +105,7 @@ class TrainConfig(_Settings):
     decay_steps: int | None = Field(None, ge=1)  # updates after which a linear schedule reaches 0
     label_smoothing: float = Field(0.1, ge=0, lt=1)  # label smoothing
     r_drop: float = Field(0.0, ge=0)  # of a translator: weight of the R-Drop loss
-    attention_rate: float = Field(1.0, gt=0)  # learning rate of queries and keys, as a share of the others'
+    attention_lr_scale: float = Field(1.0, gt=0)  # learning rate of queries and keys, as a share of the others'
     max_grad_norm: float = Field(1.0, gt=0)  # largest norm of a gradient
     weight_decay: float = Field(0.0, ge=0)
     average_checkpoints: int = Field(5, ge=1)  # checkpoints that are averaged into the model
@@ -233,7 +233,7 @@ def explain(problem: ValidationError, tree: type[BaseModel] = RunConfig) -> str:
     return "; ".join(dict.fromkeys(_explain(error, tree) for error in problem.errors()))
 
 
-def choose_rate(width: int) -> float:
+def default_learning_rate(width: int) -> float:
     """A learning rate for matrices of this width: 0.005 at 128, 0.00125 at 512 (with Adam and a warm-up)."""
     return 0.64 / width
 

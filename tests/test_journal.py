@@ -16,7 +16,7 @@ def test_later_steps_are_read_whole_whatever_is_cut_short(steps, after, cut):
     lines = [json.dumps(entry) for entry in entries]
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / METRICS
-        path.write_text("".join(f"{line}\n" for line in lines) + '{"step": 9, "loss": 0.5, "rate": 1}'[:cut])
+        path.write_text("".join(f"{line}\n" for line in lines) + '{"step": 9, "loss": 0.5, "learning_rate": 1}'[:cut])
         assert read_after(path, after, 99) == [entry for entry in entries if entry["step"] > after]
         MetricsLog(Path(place)).go_on_from(after)
         assert [entry for _, entry in read_entries(path)] == [entry for entry in entries if entry["step"] <= after]
@@ -46,5 +46,5 @@ def test_no_more_than_the_end_of_a_long_file_is_read(tmp_path):
 
 
 def test_a_number_that_json_cannot_hold_is_read_as_none(tmp_path):
-    (tmp_path / METRICS).write_text('{"step": 1, "loss": NaN, "rate": 1e999}\n')
-    assert read_after(tmp_path / METRICS, 0, 9) == [{"step": 1, "loss": None, "rate": None}]
+    (tmp_path / METRICS).write_text('{"step": 1, "loss": NaN, "learning_rate": 1e999}\n')
+    assert read_after(tmp_path / METRICS, 0, 9) == [{"step": 1, "loss": None, "learning_rate": None}]

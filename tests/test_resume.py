@@ -122,9 +122,9 @@ def test_metrics_tell_each_step_once(tmp_path, pairs):
     for steps in (15, 30):
         regard.train("translate", to=tmp_path / "m", settings=settings(steps), **pairs)
     entries = [json.loads(line) for line in (tmp_path / "m" / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert [e["step"] for e in entries if "rate" in e] == [10, 20, 30]
+    assert [e["step"] for e in entries if "learning_rate" in e] == [10, 20, 30]
     assert [e["step"] for e in entries if "bleu" in e] == [20]
-    assert all({"step", "seconds", "tokens_per_second", "loss"} <= e.keys() for e in entries if "rate" in e)
+    assert all({"step", "seconds", "tokens_per_second", "loss"} <= e.keys() for e in entries if "learning_rate" in e)
 
 
 def test_another_text_is_refused(tmp_path, pairs):
@@ -222,7 +222,7 @@ def test_the_newest_whole_state_wins(tmp_path):
     assert store.newest().step == 30
     (tmp_path / "optimizer-00000030.safetensors").write_bytes(b"short")
     assert store.newest().step == 20
-    (tmp_path / "state-00000020.json").write_text('{"standing": {"st')
+    (tmp_path / "state-00000020.json").write_text('{"state": {"st')
     assert store.newest() is None
     assert not (tmp_path / "weights-00000010.safetensors").exists()  # older ones were tidied away
 

@@ -41,8 +41,6 @@ PATTERN = re.compile("|".join(rf"(?P<w{i}>\b(?:{words})\b)" for i, words in enum
 # Where a word is the field's own, a language's, or part of a file format.
 ALLOWED: dict[str, set[str]] = {
     "regard/alignment/lexical_table.py": {"chances"},  # a name in a saved file
-    "regard/training/checkpoint.py": {"standing"},  # a key of a saved file
-    "regard/training/workers.py": {"standing"},  # a key of a message
 }
 
 PHRASES = "regard/text/phrasebook/"  # grammar and vocabulary of three languages

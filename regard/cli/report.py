@@ -48,7 +48,7 @@ class Report:
         self.step = 0
         self.finished: Finished | None = None
         self._plan: Plan | None = None
-        self._pieces = 1
+        self._micro_batches = 1
         self._seconds = self._reported = 0.0
         self._loss = self._speed = 0.0
         self._newest_score = ""
@@ -112,11 +112,11 @@ class Report:
     def _show_step(self, event: Step) -> None:
         self.step = event.step
         self._seconds += event.seconds
-        if event.pieces > self._pieces:
+        if event.micro_batches > self._micro_batches:
             self.print_status(
-                f"step {event.step}: out of memory, so each batch is now computed in {event.pieces} pieces"
+                f"step {event.step}: out of memory, each batch is now computed in {event.micro_batches} micro-batches"
             )
-            self._pieces = event.pieces
+            self._micro_batches = event.micro_batches
         if event.is_skipped:
             self.print_status(f"step {event.step}: skipped, its loss is {event.loss:.4g}; the weights are as before")
             return

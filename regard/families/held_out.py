@@ -77,12 +77,12 @@ def real_loss(
     """
     is_real, pad_id = labels != model.pad_id, model.pad_id  # (B, T)
     truth, choices, bias = labels[is_real], model.table, model.output_bias  # (N,), (V, D), (V,)
-    if not model.may_say_padding:
+    if not model.can_generate_padding:
         truth = truth - (truth > pad_id).long()  # numbers of the choices: all ids but padding's
         choices, bias = without_row(choices, pad_id), None if bias is None else without_row(bias, pad_id)
     if not r_drop:
-        return token_loss(model.turned(hidden[is_real]), truth, choices, bias=bias, smoothing=smoothing)
-    first, second = (model.turned(half[is_real]) for half in hidden.chunk(2))  # (N, D) each
+        return token_loss(model.transformed(hidden[is_real]), truth, choices, bias=bias, smoothing=smoothing)
+    first, second = (model.transformed(half[is_real]) for half in hidden.chunk(2))  # (N, D) each
     return r_drop_loss(first, second, truth, choices, bias=bias, smoothing=smoothing, weight=r_drop)
 
 

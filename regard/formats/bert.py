@@ -33,8 +33,8 @@ NAMES = (
     ("feed_residual.norm.", "output.LayerNorm."),
     ("feed_forward.up.", "intermediate.dense."),
     ("feed_forward.down.", "output.dense."),
-    ("turn_norm.", "cls.predictions.transform.LayerNorm."),
-    ("turn.", "cls.predictions.transform.dense."),
+    ("head_norm.", "cls.predictions.transform.LayerNorm."),
+    ("head_dense.", "cls.predictions.transform.dense."),
     ("output.weight", "cls.predictions.decoder.weight"),  # where output embeddings are not tied
 )
 # The pooler and the next-sentence head belong to another task; position ids are a range.

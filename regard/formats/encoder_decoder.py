@@ -35,7 +35,8 @@ LOOKING = ("is_decoder", "add_cross_attention")
 KEYS = config_keys(
     "EncoderDecoderConfig", {"encoder": {}, "decoder": {}}, is_encoder_decoder=(True, None), tie_word_embeddings=(True,)
 )
-CROSS, HEAD = (".cross_attention.", ".cross_residual."), ("turn.", "turn_norm.", "bias")  # what a plain BERT may lack
+# What a plain BERT may lack.
+CROSS, HEAD = (".cross_attention.", ".cross_residual."), ("head_dense.", "head_norm.", "bias")
 
 
 def import_config(config: dict[str, Any]) -> ModelConfig:

@@ -26,7 +26,7 @@ class EncoderDecoder(nn.Module):
     """The encoder-decoder Transformer of the paper."""
 
     DECODER = "decoder."  # where the blocks of its decoder are
-    may_say_padding = False
+    can_generate_padding = False
 
     def __init__(
         self, config: ModelConfig, pad_id: int, start_id: int | None = None, never: Sequence[int] | None = None
@@ -71,7 +71,7 @@ class EncoderDecoder(nn.Module):
         memory, may_attend = self.encode(source)
         return self.decode(target, memory, may_attend)
 
-    def turned(self, hidden: Tensor) -> Tensor:
+    def transformed(self, hidden: Tensor) -> Tensor:
         """Hidden states as the output layer receives them."""
         return hidden
 
@@ -97,7 +97,7 @@ class EncoderAndDecoder(nn.Module):
     """An encoder-decoder made of two pretrained models: a text encoder, and a decoder with cross-attention to it."""
 
     DECODER = "decoder.stack."  # where the blocks of its decoder are
-    may_say_padding = True  # as in `transformers`: a token like others
+    can_generate_padding = True  # as in `transformers`: a token like others
 
     def __init__(self, config: ModelConfig, pad_id: int, never: Sequence[int] = ()) -> None:
         """config: the shape of the decoder, with that of the encoder inside. never: ids that are never generated."""
@@ -122,9 +122,9 @@ class EncoderAndDecoder(nn.Module):
         """The bias of the logits, (V,)."""
         return self.decoder.bias
 
-    def turned(self, hidden: Tensor) -> Tensor:
+    def transformed(self, hidden: Tensor) -> Tensor:
         """Hidden states after the head's transform; (..., D) -> (..., D)."""
-        return self.decoder.turned(hidden)
+        return self.decoder.transformed(hidden)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """source (B, S) -> memory (B, S, D), and which places of it are real (B, 1, 1, S)."""
@@ -233,8 +233,8 @@ class TextDecoder(nn.Module):
         is_bert = config.kind == "bert"  # with token types, and a transform before the output layer
         self.token_types = nn.Embedding(config.token_types, config.width) if is_bert else None
         self.stack = Stack(config, reads_memory=True, norms_input=True)
-        self.turn = nn.Linear(config.width, config.width) if is_bert else None
-        self.turn_norm = make_norm(config) if is_bert else None
+        self.head_dense = nn.Linear(config.width, config.width) if is_bert else None
+        self.head_norm = make_norm(config) if is_bert else None
         start_small(self, config)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
@@ -250,15 +250,15 @@ class TextDecoder(nn.Module):
         x = self.embedding(ids)
         return x if self.token_types is None else x + self.token_types.weight[0]
 
-    def turned(self, hidden: Tensor) -> Tensor:
+    def transformed(self, hidden: Tensor) -> Tensor:
         """Hidden states after the head's transform; (..., D) -> (..., D)."""
-        if self.turn is None or self.turn_norm is None:
+        if self.head_dense is None or self.head_norm is None:
             return hidden
-        return self.turn_norm(ACTIVATIONS[self.config.activation](self.turn(hidden)))
+        return self.head_norm(ACTIVATIONS[self.config.activation](self.head_dense(hidden)))
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
-        return F.linear(self.turned(hidden), self.embedding.table.weight, self.bias)
+        return F.linear(self.transformed(hidden), self.embedding.table.weight, self.bias)
 
 
 def start_small(network: nn.Module, config: ModelConfig) -> None:
@@ -273,8 +273,8 @@ class MaskedLM(TextEncoder):
     """BERT: a bidirectional encoder that predicts masked tokens."""
 
     def _start(self, config: ModelConfig) -> None:
-        self.turn, self.activation = nn.Linear(config.width, config.width), ACTIVATIONS[config.activation]
-        self.turn_norm = make_norm(config)
+        self.head_dense, self.activation = nn.Linear(config.width, config.width), ACTIVATIONS[config.activation]
+        self.head_norm = make_norm(config)
         self.output = None if config.tie_embeddings else nn.Linear(config.width, config.vocab_size, bias=False)
         super()._start(config)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
@@ -284,13 +284,13 @@ class MaskedLM(TextEncoder):
         """The output embeddings, (V, D)."""
         return self.embedding.table.weight if self.output is None else self.output.weight
 
-    def turned(self, hidden: Tensor) -> Tensor:
+    def transformed(self, hidden: Tensor) -> Tensor:
         """Hidden states after the head's transform; (..., D) -> (..., D)."""
-        return self.turn_norm(self.activation(self.turn(hidden)))
+        return self.head_norm(self.activation(self.head_dense(hidden)))
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
-        return F.linear(self.turned(hidden), self.table, self.bias)
+        return F.linear(self.transformed(hidden), self.table, self.bias)
 
     def outputs(self, rows: Tensor) -> Tensor:
         """rows (B, T) -> logits (B, T, V)."""

@@ -46,8 +46,8 @@ class TrainState(BaseModel):
     misses: int = 0  # scores since the best
     first_loss: float | None = None  # of the first step, to detect divergence
     skipped: int = 0  # steps that were of no use and left the weights alone
-    pieces: int = 1  # that each batch is computed in, for want of memory
-    halved: tuple[int, ...] = ()  # steps at which the pieces were doubled
+    micro_batches: int = 1  # of each batch; more after running out of memory
+    doubled_at: tuple[int, ...] = ()  # steps at which micro_batches was doubled
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class CheckpointStore:
         self.put("weights", state.step, weights)
         self.put("optimizer", state.step, optimizer)
         files = {path.name: hash_file(path) for path in self._files_of(state)}
-        manifest = {"standing": state.model_dump(mode="json"), "files": files}
+        manifest = {"state": state.model_dump(mode="json"), "files": files}
         write_whole(self._manifest(state.step), json.dumps(manifest, indent=2) + "\n")
         self._tidy(state.step)
 
@@ -105,7 +105,7 @@ class CheckpointStore:
     def _read(self, manifest: Path) -> TrainState | None:
         try:
             content = json.loads(read_regular(manifest, MOST_MANIFEST_BYTES))
-            state = TrainState.model_validate(content["standing"])
+            state = TrainState.model_validate(content["state"])
             hashes = content["files"]
             whole = all(hashes[path.name] == hash_file(path) for path in self._files_of(state))
         except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):

@@ -13,9 +13,16 @@ HUGE = 1e5  # no value of a healthy network is near it
 class Diverged(Exception):  # noqa: N818  caught where the message is made
     """Several steps in a row diverged; none of them changed the weights."""
 
-    def __init__(self, step: int, loss: float, norm: float, rate: float, layer: str, batch: Any) -> None:
+    def __init__(self, step: int, loss: float, norm: float, learning_rate: float, layer: str, batch: Any) -> None:
         super().__init__(f"diverged at step {step}")
-        self.step, self.loss, self.norm, self.rate, self.layer, self.batch = step, loss, norm, rate, layer, batch
+        self.step, self.loss, self.norm, self.learning_rate, self.layer, self.batch = (
+            step,
+            loss,
+            norm,
+            learning_rate,
+            layer,
+            batch,
+        )
 
 
 def first_bad_layer(model: nn.Module, loss: Callable[[], Tensor]) -> str:

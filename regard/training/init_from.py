@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.config import ModelConfig, Settings, choose_rate, merge
+from regard.config import ModelConfig, Settings, default_learning_rate, merge
 from regard.data.store import write_tensors
 from regard.errors import ConfigError
 from regard.files import hash_file
@@ -92,7 +92,7 @@ class InitFrom:
         kept = self.model.model_dump()
         if self.model.encoder and "dropout" in given:
             kept["encoder"]["dropout"] = given["dropout"]
-        rate = GENTLER * choose_rate(self.model.width)
+        rate = GENTLER * default_learning_rate(self.model.width)
         return merge(merge({"train": {"learning_rate": rate}}, wanted), {"model": kept | given})
 
     def keep(self, path: Path) -> None:

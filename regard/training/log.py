@@ -49,7 +49,7 @@ class MetricsLog:
         tokens, spent = sum(one.tokens for one in steps), sum(one.seconds for one in steps)
         good = [one.loss for one in steps if not one.is_skipped]
         mean, skipped = sum(good) / len(good) if good else None, len(steps) - len(good)
-        entry = {"step": event.step, "seconds": round(seconds, 3), "loss": mean, "rate": event.rate,
+        entry = {"step": event.step, "seconds": round(seconds, 3), "loss": mean, "learning_rate": event.learning_rate,
                  "tokens_per_second": round(tokens / spent, 1)}  # fmt: skip
         self.note(entry | ({"skipped": skipped} if skipped else {}))
 

@@ -23,11 +23,11 @@ from regard.machine import held_memory
 from regard.training.checkpoint import flatten_optimizer
 from regard.training.diagnose import Diverged, first_bad_layer
 from regard.training.distributed import Command, Replicas, Shards, World, wholes
-from regard.training.optim import learning_rate, make_optimizer, set_rate
+from regard.training.optim import learning_rate, make_optimizer, set_learning_rate
 
 RISE = 2.0  # a loss this many times that of the first step is worse than knowing nothing
 MOST_SKIPPED = 5  # steps in a row
-MOST_PIECES = 256  # of a batch that does not fit into memory
+MOST_MICRO_BATCHES = 256  # of a batch that does not fit into memory
 
 
 class Batch(Protocol):
@@ -42,7 +42,7 @@ class Batch(Protocol):
         """The same batch on a device."""
         ...
 
-    def split(self, pieces: int) -> list[Self]:
+    def split(self, parts: int) -> list[Self]:
         """The same examples in smaller batches."""
         ...
 
@@ -57,11 +57,11 @@ class Progress:
 
     step: int
     loss: float  # per label, in nats, label smoothing included
-    rate: float
+    learning_rate: float
     tokens: int
     seconds: float  # that this step took
     is_skipped: bool = False  # whether it was of no use, and left the weights alone
-    pieces: int = 1  # that each batch is computed in, for want of memory
+    micro_batches: int = 1  # of each batch; more after running out of memory
     left: float | None = None  # seconds until the run is over, if that can be known
 
 
@@ -109,7 +109,7 @@ class Trainer(Generic[B]):
         self.model, self.config, self.seed, self.world = model, config, seed, world or World()
         self.batches, self.parts, self.is_sharded = batches, config.grad_accumulation or self.world.size, is_sharded
         self.step = 0
-        self.pieces = 1
+        self.micro_batches = 1
         self.first_loss: float | None = None
         self.skipped = 0  # in a row
         self.memory = 0  # bytes that all processes together hold, as far as it was asked
@@ -146,7 +146,7 @@ class Trainer(Generic[B]):
             loss, labels, tokens, failed = self._gradients.sum(self._collect(group))
             if not failed:
                 break
-            self._halve()
+            self._split_further()
         self.step += 1
         loss, norm = (loss / labels, self._gradients.norm() / labels) if labels else (math.nan, 0.0)
         rate = 0.0 if is_rehearsal else learning_rate(self.step, self.config)
@@ -154,13 +154,13 @@ class Trainer(Generic[B]):
         if is_good:
             self.first_loss = self.first_loss or loss
             self._gradients.scale(min(1.0, self.config.max_grad_norm / (norm + 1e-6)) / labels)
-            set_rate(self.optimizer, rate)
+            set_learning_rate(self.optimizer, rate)
             self.optimizer.step()
         self.skipped = 0 if is_good else self.skipped + bool(labels)  # without any label there is nothing to learn
-        if self.skipped >= MOST_SKIPPED and not is_rehearsal:  # at a rate of nothing, nothing diverges
+        if self.skipped >= MOST_SKIPPED and not is_rehearsal:  # at a learning rate of 0, nothing diverges
             raise self._diagnose(group, loss, norm, rate)
         seconds = time.perf_counter() - began
-        return Progress(self.step, loss, rate, round(tokens), seconds, not is_good, self.pieces)
+        return Progress(self.step, loss, rate, round(tokens), seconds, not is_good, self.micro_batches)
 
     def rehearse(self, steps: int) -> list[Progress]:
         """Takes steps from here to see how long they take; nothing is left of them. Called by rank 0."""
@@ -197,8 +197,8 @@ class Trainer(Generic[B]):
             for number, batch in enumerate(group):
                 part = self.world.rank + number * self.world.size
                 torch.manual_seed(derive_seed(self.seed, "step", self.step + 1, part))
-                for piece in batch.split(self.pieces) if self.pieces > 1 else [batch]:
-                    summed, count_ = self._loss(piece.to(self.world.device))
+                for micro_batch in batch.split(self.micro_batches) if self.micro_batches > 1 else [batch]:
+                    summed, count_ = self._loss(micro_batch.to(self.world.device))
                     summed.backward()
                     total, labels = total + summed.item(), labels + count_
         except (RuntimeError, MemoryError) as problem:
@@ -207,10 +207,10 @@ class Trainer(Generic[B]):
             return [0.0, 0.0, 0.0, 1.0]
         return [total, labels, sum(batch.tokens for batch in group), 0.0]
 
-    def _halve(self) -> None:
-        """Computes each batch in twice as many pieces from now on; what is learned from it stays the same."""
-        self.pieces *= 2
-        if self.pieces > MOST_PIECES:
+    def _split_further(self) -> None:
+        """Computes each batch in twice as many micro-batches from now on; what is learned from it stays the same."""
+        self.micro_batches *= 2
+        if self.micro_batches > MOST_MICRO_BATCHES:
             raise RunError(
                 "memory does not suffice for a batch of one row; begin again (--fresh) with a smaller --size, "
                 "text.max_length or, of a writer, model.max_positions"
@@ -218,7 +218,7 @@ class Trainer(Generic[B]):
 
     def _rehearse(self, steps: int) -> list[Progress]:
         made = [self.make_step(is_rehearsal=True) for _ in range(steps)]
-        self.optimizer.state.clear()  # at a rate of nothing, the weights are as they were
+        self.optimizer.state.clear()  # at a learning rate of 0, the weights are as they were
         self.step, self.first_loss, self.skipped, self._batches = 0, None, 0, None
         self.memory = int(self.world.sum(torch.tensor([held_memory()], device=self.world.device)))
         return made

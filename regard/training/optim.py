@@ -9,21 +9,23 @@ from regard.config import TrainConfig
 def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
     """Adam as in the paper (section 5.3). Only matrices decay: norms and biases have no size to keep small.
 
-    Queries and keys may learn at a share of the learning rate (see `set_rate`).
+    Queries and keys may have a lower learning rate (see `set_learning_rate`).
     """
     groups = []
-    for share in sorted({1.0, config.attention_rate}, reverse=True):
+    for scale in sorted({1.0, config.attention_lr_scale}, reverse=True):
         named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-        here = [p for name, p in named if share == (config.attention_rate if _decides_where(name) else 1.0)]
-        groups.append({"params": [p for p in here if p.ndim > 1], "weight_decay": config.weight_decay, "share": share})
-        groups.append({"params": [p for p in here if p.ndim <= 1], "weight_decay": 0.0, "share": share})
+        here = [p for name, p in named if scale == (config.attention_lr_scale if _decides_where(name) else 1.0)]
+        groups.append(
+            {"params": [p for p in here if p.ndim > 1], "weight_decay": config.weight_decay, "lr_scale": scale}
+        )
+        groups.append({"params": [p for p in here if p.ndim <= 1], "weight_decay": 0.0, "lr_scale": scale})
     return torch.optim.AdamW(groups, lr=learning_rate(1, config), betas=(0.9, 0.98), eps=1e-9, fused=True)
 
 
-def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Sets the learning rate of every group, times its share."""
+def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
+    """Sets the learning rate of every group, times its scale."""
     for group in optimizer.param_groups:
-        group["lr"] = rate * group.get("share", 1.0)
+        group["lr"] = learning_rate * group.get("lr_scale", 1.0)
 
 
 def _decides_where(name: str) -> bool:

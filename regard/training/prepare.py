@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.config import RunConfig, Settings, choose_rate, differences, merge, nearest, resolve
+from regard.config import RunConfig, Settings, default_learning_rate, differences, merge, nearest, resolve
 from regard.data.store import open_tensors, write_tensors
 from regard.device import choose_device
 from regard.errors import ConfigError, RunError
@@ -23,7 +23,7 @@ from regard.training.uses import refuse_unused
 
 PATIENCE = 8  # validations in a row without improvement before early stopping, where no stop is set
 MAY_CHANGE = ("stop.", "workers:", "threads:", "shard:")  # in the middle of a run
-FORMAT = 2  # of run.json; 1 had other names of settings
+FORMAT = 3  # of run.json; 1 and 2 had other names of settings
 MOST_NAMED = 6  # differences that a message lists
 
 
@@ -191,7 +191,7 @@ def decide(recipe: Recipe, corpus: Corpus, wanted: Settings) -> RunConfig:
     decided: Settings = {
         "device": device,
         "precision": config.precision or ("bfloat16" if device == "cuda" else "float32"),
-        "train": {"learning_rate": config.train.learning_rate or choose_rate(config.model.width)},
+        "train": {"learning_rate": config.train.learning_rate or default_learning_rate(config.model.width)},
     }
     return resolve(merge(config.model_dump(), decided))
 

@@ -166,17 +166,19 @@ class Session:
     def _note_step(self, event: Progress) -> None:
         self.owned.check()
         state = self.state
-        averaged, halved = state.averaged, state.halved
+        averaged, doubled_at = state.averaged, state.doubled_at
         if is_milestone(event.step, per_doubling=16, first=64, widest=None):
             self.store.put("weights", event.step, self.trainer.state()[0])
             averaged = (*averaged, event.step)[-self.config.train.average_checkpoints :]
-        if event.pieces > state.pieces:
-            halved = (*halved, event.step)
-            self.journal.note({"step": event.step, "seconds": round(state.seconds, 3), "pieces": event.pieces})
+        if event.micro_batches > state.micro_batches:
+            doubled_at = (*doubled_at, event.step)
+            self.journal.note(
+                {"step": event.step, "seconds": round(state.seconds, 3), "micro_batches": event.micro_batches}
+            )
         self.state = state.model_copy(update={
             "step": event.step, "averaged": averaged, "tokens": state.tokens + event.tokens,
             "seconds": state.seconds + event.seconds, "first_loss": self.trainer.first_loss,
-            "skipped": state.skipped + event.is_skipped, "pieces": event.pieces, "halved": halved,
+            "skipped": state.skipped + event.is_skipped, "micro_batches": event.micro_batches, "doubled_at": doubled_at,
         })  # fmt: skip
         self.pace += 0.02 * (event.seconds - self.pace)  # over the last fifty or so
         self.journal.note_step(event, self.state.seconds, LOG_STEPS)
@@ -222,14 +224,14 @@ class Session:
         self.store.forget(problem.step - MOST_SKIPPED)
         good = self.store.newest()
         text = self.tokenizer.decode(problem.batch.sample.tolist()) if problem.batch is not None else "unknown"
-        rate = self.config.train.learning_rate or 0.0
+        peak = self.config.train.learning_rate or 0.0
         return (
             f"training diverged: {MOST_SKIPPED} steps in a row up to step {problem.step} were of no use and skipped "
             f"(loss {problem.loss:.4g}, at first {self.trainer.first_loss or math.nan:.4g}; "
-            f"gradient {problem.norm:.3g}). Learning rate: {problem.rate:.3g}, peak {rate:.3g}. "
+            f"gradient {problem.norm:.3g}). Learning rate: {problem.learning_rate:.3g}, peak {peak:.3g}. "
             f"First bad layer: {problem.layer}. The batch has texts such as {text[:80]!r}. "
             f"The last good state is step {good.step if good else 0}. "
-            f"Start over with a lower rate: --fresh --set train.learning_rate={rate / 4:.2g}"
+            f"Start over with a lower learning rate: --fresh --set train.learning_rate={peak / 4:.2g}"
         )
 
     def _finish(self, reason: str) -> Finished:

@@ -57,7 +57,7 @@ USERS: dict[str, tuple[str, ...]] = {
     "train.decay_steps": EVERY,
     "train.label_smoothing": EVERY,
     "train.r_drop": (T,),
-    "train.attention_rate": BLOCKS,
+    "train.attention_lr_scale": BLOCKS,
     "train.max_grad_norm": EVERY,
     "train.weight_decay": EVERY,
     "train.average_checkpoints": EVERY,

@@ -62,7 +62,7 @@ def set_up(
     )  # fmt: skip
     if state.step:
         restore_optimizer(trainer.optimizer, store.get("optimizer", state.step))
-    trainer.step, trainer.pieces, trainer.first_loss = state.step, state.pieces, state.first_loss
+    trainer.step, trainer.micro_batches, trainer.first_loss = state.step, state.micro_batches, state.first_loss
     return trainer, batches
 
 
@@ -77,7 +77,7 @@ def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
         while message := json.loads(world.broadcast_text("")):
             if "config" not in message:
                 return dict(message)
-            config, state = resolve(message["config"]), TrainState.model_validate(message["standing"])
+            config, state = resolve(message["config"]), TrainState.model_validate(message["state"])
             tokenizer: Any = read_tokenizer(folder / RUN, rows=config.model.vocab_size)
             with deterministic(config.threads or 1):
                 trainer, _ = set_up(folder / RUN, import_recipe(message["recipe"]), config, tokenizer, state, world)
@@ -189,7 +189,7 @@ class WorkerGroup:
         message = {
             "recipe": task.where,
             "config": config.model_dump(mode="json"),
-            "standing": state.model_dump(mode="json"),
+            "state": state.model_dump(mode="json"),
         }
         try:
             self.world.broadcast_text(json.dumps(message))

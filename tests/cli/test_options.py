@@ -155,7 +155,7 @@ def test_where_there_is_no_terminal_progress_is_a_line_every_so_often(pairs, tmp
     report.show(plan_of(pairs, tmp_path, steps=5000))
     before = len(out.getvalue().splitlines())
     for step in range(1, 101):
-        report.show(Progress(step=step, loss=3.0, rate=0.1, tokens=1000, seconds=1.0, left=60.0))
+        report.show(Progress(step=step, loss=3.0, learning_rate=0.1, tokens=1000, seconds=1.0, left=60.0))
     lines = out.getvalue().splitlines()[before:]
     assert len(lines) == 3
     assert all(word in lines[0] for word in ("step 30", "loss 3.000", "1000 tokens/s", "60 s left"))

@@ -78,7 +78,7 @@ def test_a_training_shows_its_curves_and_trouble_is_told(page):
     page.wait_for_selector("[data-curve='loss'] polyline")
     assert int(page.get_attribute("[data-curve='loss']", "data-points")) > 1
     scores = page.get_attribute("[data-curve='bleu']", "data-points")
-    assert page.get_attribute("[data-curve='held-out loss']", "data-points") == scores  # not among those of training
+    assert page.get_attribute("[data-curve='validation loss']", "data-points") == scores  # not among those of training
     page.click("[data-model='gaps']")
     page.wait_for_selector("[data-word='1']")
     page.fill("input[type=text]", "word " * 1500)

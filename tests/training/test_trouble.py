@@ -57,7 +57,7 @@ def test_several_bad_steps_in_a_row_stop_the_run_and_tell_the_rate_the_batch_and
     with pytest.raises(Diverged) as told:
         trainer.make_step()
     assert told.value.step == 2 + MOST_SKIPPED
-    assert told.value.rate > 0 and math.isnan(told.value.loss) and len(told.value.batch.sample) == 5
+    assert told.value.learning_rate > 0 and math.isnan(told.value.loss) and len(told.value.batch.sample) == 5
 
 
 def test_updates_without_any_label_are_skipped_and_are_no_divergence(network):
@@ -99,10 +99,10 @@ def test_a_rate_far_too_high_ends_with_a_diagnosis_and_the_last_good_state_intac
     log = [json.loads(line) for line in (tmp_path / "m" / "run" / "metrics.jsonl").read_text().splitlines()]
     assert log[-1]["skipped"] == MOST_SKIPPED
     store = CheckpointStore(tmp_path / "m" / "run" / "state")
-    standing = store.newest()
-    assert 0 < standing.step < log[-1]["step"] - MOST_SKIPPED  # before the step that ruined it
-    assert all(tensor.isfinite().all() for tensor in store.get("weights", standing.step).values())
-    assert f"last good state is step {standing.step}." in str(told.value)
+    state = store.newest()
+    assert 0 < state.step < log[-1]["step"] - MOST_SKIPPED  # before the step that ruined it
+    assert all(tensor.isfinite().all() for tensor in store.get("weights", state.step).values())
+    assert f"last good state is step {state.step}." in str(told.value)
 
 
 SCRIPT = """
@@ -130,7 +130,7 @@ settings = {
 events = regard.training("translate", to=sys.argv[3], source=sys.argv[1], target=sys.argv[2], settings=settings)
 for event in events:
     if type(event).__name__ == "Progress":
-        print(json.dumps([event.step, event.loss, event.pieces]))
+        print(json.dumps([event.step, event.loss, event.micro_batches]))
         if event.step in (2, 3) and int(sys.argv[4]):
             allow(int(sys.argv[4]) * 2**20 if event.step == 2 else 0)
         if event.step == 4:
@@ -153,8 +153,8 @@ def test_a_batch_that_does_not_fit_is_computed_in_pieces_and_the_run_learns_the_
     assert [pieces for *_, pieces in tight][:2] == [1, 1] and tight[2][2] > 1 and tight[3][2] == tight[2][2]
     assert [step for step, *_ in tight] == [1, 2, 3, 4]
     assert [loss for _, loss, _ in tight] == pytest.approx([loss for _, loss, _ in roomy], rel=1e-4)
-    standing = CheckpointStore(tmp_path / "tight" / "run" / "state").newest()
-    assert standing.halved == (3,) and standing.pieces == tight[3][2]
+    state = CheckpointStore(tmp_path / "tight" / "run" / "state").newest()
+    assert state.doubled_at == (3,) and state.micro_batches == tight[3][2]
 
 
 def test_products_in_half_precision_learn_too(tmp_path, pairs):
@@ -162,7 +162,7 @@ def test_products_in_half_precision_learn_too(tmp_path, pairs):
     losses = [
         e.loss
         for e in regard.training("translate", to=tmp_path / "m", settings=settings, **pairs)
-        if hasattr(e, "rate")
+        if hasattr(e, "learning_rate")
     ]
     assert losses[0] > 5.5 and losses[-1] < losses[0] - 1
     assert all(

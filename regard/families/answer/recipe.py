@@ -56,7 +56,7 @@ KINDS: dict[str, Settings] = {
     },
     "transformer": {
         "model": {"norm": "pre", "activation": "relu", "heads": 2, "dropout": 0.0, "max_positions": 384},
-        "train": {"learning_rate": 0.002, "warmup_steps": 200, "attention_rate": 0.1, "weight_decay": 0.01,
+        "train": {"learning_rate": 0.002, "warmup_steps": 200, "attention_lr_scale": 0.1, "weight_decay": 0.01,
                   "time_noise": 0.1, "questions_per_batch": 64},
     },
 }  # fmt: skip

@@ -150,7 +150,7 @@ def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
 
     def hidden_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
         places, is_real = batch.label_places()  # (B, N), (B, N)
-        rows = model.turned(model(batch.ids, wanted=places)[is_real])  # (rows, D)
+        rows = model.transformed(model(batch.ids, wanted=places)[is_real])  # (rows, D)
         labels, table = batch.labels.gather(1, places)[is_real], model.table  # (rows,), (V, D)
         return token_loss(rows, labels, table, bias=model.bias, smoothing=config.train.label_smoothing)
 

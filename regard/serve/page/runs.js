@@ -11,9 +11,9 @@ regard.panels.run = (name) => {
       const known = new Set(events.filter((event) => event.step === newest).map((event) => JSON.stringify(event)));
       const found = await regard.askJson(`/api/runs/${encodeURIComponent(name)}?after=${newest - 1}`);
       events.push(...found.events.filter((event) => !known.has(JSON.stringify(event))));
-      const named = events.map((event) => ("rate" in event || !("loss" in event) ? event : { ...event, loss: undefined, "held-out loss": event.loss }));
+      const named = events.map((event) => ("learning_rate" in event || !("loss" in event) ? event : { ...event, loss: undefined, "validation loss": event.loss }));
       const scores = [...new Set(named.flatMap((event) => Object.keys(event)))].filter((key) =>
-        !["step", "seconds", "rate", "skipped", "pieces"].includes(key));
+        !["step", "seconds", "learning_rate", "skipped", "micro_batches"].includes(key));
       curves.replaceChildren(...scores.map((key) => regard.curve(key, named.filter((event) => typeof event[key] === "number")
         .map((event) => [event.step, event[key]]))));
       const last = events[events.length - 1];
