@@ -110,11 +110,6 @@ class Terminal(Protocol):
 Compute = Callable[..., list[Any]]
 
 
-def two_lanes(opened: Any, open_again: Callable[[], Any]) -> tuple[Any, int]:
-    """The model that quick requests use, and how many threads run it together."""
-    return opened, 2
-
-
 async def text_size(served: Served, asked: LookBody) -> int:
     """Tokens of all texts that are looked into."""
     texts = [value for name, value in asked if isinstance(value, str) and name != "model"]
@@ -137,7 +132,8 @@ class Surface:
     look: type[LookBody] | None = LookBody  # fields of POST /api/look
     look_size: Callable[[Any, Any], Awaitable[int]] = text_size  # what a look costs, in tokens; refuses too much
     facts: Callable[[Any], dict[str, Any]] = lambda opened: {}  # of GET /api/models, beside the rest
-    lanes: Callable[[Any, Callable[[], Any]], tuple[Any, int]] = two_lanes
+    # How many threads run it together, where costly requests (True) have a process and a copy of their own.
+    lanes: Callable[[Any, bool], int] | None = None
     shares_batches: bool = False  # whether items of several requests are computed together
     page: str | None = None  # a script of the page, as package:file; else the plain one
 

@@ -7,10 +7,12 @@ import gc
 import json
 import math
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -25,31 +27,82 @@ from starlette.exceptions import HTTPException
 from regard import __version__
 from regard.errors import FolderError, RegardError
 from regard.families import all_families, find_surface
+from regard.serve.bulk import BulkProcess, answer_requests
 from regard.serve.guard import Guard, error_response, log
 from regard.serve.libre import make_libre
-from regard.serve.limits import RequestError
+from regard.serve.limits import Limits, RequestError
 from regard.serve.listen import BACKLOG, listen, room_for_connections
 from regard.serve.metrics import Metrics
 from regard.serve.openai import make_openai
 from regard.serve.own import make_own
 from regard.serve.protocol import Protocol, Room
-from regard.serve.registry import ModelRegistry
+from regard.serve.registry import CostlyError, ModelRegistry
 
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 # FastAPI by itself reports every request to OpenTelemetry, if that is set up here or by the environment.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 LONG_QUEUE = 4096  # connections that may wait in the system until they are taken
+COLLECT = (700, 4, 2000)  # the whole heap of a thousand connections is looked through rarely: that takes 50 ms
+GAUGES = "/gauges"  # a route of the process of costly requests
 SWITCH = 0.0005  # seconds that a thread keeps the interpreter while the event loop waits; by default 0.005
 
 
-def make_app(registry: ModelRegistry, hosts: set[str], api_key: str | None = None) -> FastAPI:
-    """All routes, behind the guard."""
+def make_app(
+    registry: ModelRegistry, hosts: set[str], api_key: str | None = None, bulk: BulkProcess | None = None
+) -> FastAPI:
+    """All routes, behind the guard. bulk: the process of costly requests."""
+    app, metrics = _make_routes(registry, api_key is not None, bulk), Metrics()
+
+    @app.get("/metrics", tags=["operations"], response_class=PlainTextResponse)
+    async def prometheus() -> str:
+        """For Prometheus."""
+        others = await bulk.get(GAUGES) if bulk and any(model.forwards for model in registry.models.values()) else {}
+        for name, values in _gauges(registry).items():
+            metrics.gauges[name] = {
+                model: value + others.get(name, {}).get(model, 0) for model, value in values.items()
+            }
+        return metrics.text()
+
+    app.add_middleware(
+        Guard, registry=registry, metrics=metrics, hosts=hosts, api_key=api_key, bulk=bulk, pages=_page_files()
+    )
+    return app
+
+
+def answer_costly(connection: socket.socket, folders: Sequence[Path], limits: dict[str, Any]) -> None:
+    """What the process of costly requests does."""
+    sys.setswitchinterval(SWITCH)
+    registry = ModelRegistry(folders, Limits(**limits))
+    registry.open_all(is_bulk=True)
+    gc.freeze()
+    app = _make_routes(registry, False, None)
+
+    @app.get(GAUGES)
+    async def gauges() -> dict[str, dict[str, float]]:
+        return _gauges(registry)
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, problem: Exception) -> Response:
+        return error_response(request, 500, "something went wrong here; the log says what")
+
+    opened = {name: model.opened for name, model in registry.models.items()}
+    facts = {name: one.about for name, one in opened.items() if one.engine != "torch"}
+    asyncio.run(answer_requests(connection, app, facts))
+
+
+def _gauges(registry: ModelRegistry) -> dict[str, dict[str, float]]:
+    """For each model, what waits and what was done."""
+    schedulers = {name: model.scheduler for name, model in registry.models.items()}
+    return {
+        "queued_tokens": {name: one.queued_tokens for name, one in schedulers.items()},
+        "batches_total": {name: one.batches for name, one in schedulers.items()},
+        "items_total": {name: one.items for name, one in schedulers.items()},
+    }
+
+
+def _make_routes(registry: ModelRegistry, has_key: bool, bulk: BulkProcess | None) -> FastAPI:
     app = FastAPI(title="regard", version=__version__, docs_url=None, redoc_url=None, telemetry=SILENT)
-    metrics = Metrics()
-    metrics.gauges["queued_tokens"] = lambda: {n: m.scheduler.queued_tokens for n, m in registry.models.items()}
-    metrics.gauges["batches_total"] = lambda: {n: m.scheduler.batches for n, m in registry.models.items()}
-    metrics.gauges["items_total"] = lambda: {n: m.scheduler.items for n, m in registry.models.items()}
 
     @app.get("/health", tags=["operations"])
     async def health() -> dict[str, str]:
@@ -63,23 +116,14 @@ def make_app(registry: ModelRegistry, hosts: set[str], api_key: str | None = Non
             raise RequestError(503, "shutting down" if registry.is_draining else "loading", 1.0)
         return {"status": "ready"}
 
-    @app.get("/metrics", tags=["operations"], response_class=PlainTextResponse)
-    async def prometheus() -> str:
-        """For Prometheus."""
-        return metrics.text()
-
-    @app.get("/", include_in_schema=False)
-    async def page() -> Response:
-        return _page_file("index.html")
-
-    @app.get("/page/{name}", include_in_schema=False)
-    async def page_file(name: str) -> Response:
-        return _page_file(name)
-
-    for router in (make_libre(registry, api_key is not None), make_openai(registry), make_own(registry)):
+    for router in (make_libre(registry, has_key), make_openai(registry), make_own(registry)):
         app.router.routes.extend(router.routes)
     _handle_errors(app)
-    app.add_middleware(Guard, registry=registry, metrics=metrics, hosts=hosts, api_key=api_key)
+
+    @app.exception_handler(CostlyError)
+    async def forward(request: Request, problem: CostlyError) -> Any:
+        return bulk  # which answers as a response would
+
     return app
 
 
@@ -107,22 +151,22 @@ def _handle_errors(app: FastAPI) -> None:
         return error_response(request, problem.status_code, str(problem.detail))
 
 
-def _page_file(name: str) -> Response:
-    """A file of the page; what was asked for never becomes a path."""
-    if (content := _page_files().get(name)) is None:
-        raise RequestError(404, "there is no such file")
-    return Response(content, media_type=KINDS[Path(name).suffix], headers={"Cache-Control": "no-cache"})
-
-
 @cache
-def _page_files() -> dict[str, bytes]:
-    """The page's own files, those that draw an inspection, and the script of each family under the family's name."""
+def _page_files() -> dict[str, Response]:
+    """The page's own files, those that draw an inspection, and the script of each family under the family's name, as
+    the answer to each path.
+    """
     found = [one for package in ("regard.look", "regard.serve") for one in files(package).joinpath("page").iterdir()]
     pages = {name: page for name in all_families() if (page := find_surface(name).page)}
     scripts = {name: page.partition(":") for name, page in pages.items()}
-    return {one.name: one.read_bytes() for one in found if Path(one.name).suffix in KINDS} | {
+    contents = {one.name: one.read_bytes() for one in found if Path(one.name).suffix in KINDS} | {
         f"{name}.js": files(package).joinpath(file).read_bytes() for name, (package, _, file) in scripts.items()
     }
+    answers = {
+        f"/page/{name}": Response(content, media_type=KINDS[Path(name).suffix], headers={"Cache-Control": "no-cache"})
+        for name, content in contents.items()
+    }
+    return answers | {"/": answers["/page/index.html"]}
 
 
 class Server(uvicorn.Server):
@@ -165,7 +209,9 @@ def serve(
     """
     sockets, limits = listen(host, port), registry.limits
     sys.setswitchinterval(SWITCH)
-    app = make_app(registry, LOOPBACK | {name.lower() for name in (host, *names)}, api_key)
+    folders = registry.splitting
+    bulk = BulkProcess(answer_costly, folders, asdict(limits)) if folders else None
+    app = make_app(registry, LOOPBACK | {name.lower() for name in (host, *names)}, api_key, bulk)
     Protocol.room = Room(room_for_connections(), limits.head_seconds, limits.body_seconds, limits.read_seconds)
     config = uvicorn.Config(
         app, http=Protocol, ws="none", log_level="error", access_log=False, server_header=False, proxy_headers=False,
@@ -177,21 +223,35 @@ def serve(
     async def run() -> None:
         asyncio.get_running_loop().set_exception_handler(_log_trouble())
         serving = asyncio.ensure_future(server.serve(sockets))
-        loading = _in_thread(registry.load)
+        loading = asyncio.ensure_future(_load(registry, bulk))
         try:
             await asyncio.wait({serving, loading}, return_when=asyncio.FIRST_COMPLETED)
             if loading.done() and loading.exception() is None and not registry.is_draining:
                 gc.freeze()  # what was loaded stays: looking through it for garbage would delay every request
+                gc.set_threshold(*COLLECT)
                 for one in sockets:
                     one.listen(LONG_QUEUE)  # uvicorn's backlog is also how many it takes at a time
                 ready(sockets[0].getsockname()[1])
         finally:
             server.should_exit = server.should_exit or (loading.done() and not registry.is_ready)
             await serving
+            if bulk:
+                bulk.close()
         if loading.done():
             loading.result()
+        loading.cancel()
 
     asyncio.run(run())
+
+
+async def _load(registry: ModelRegistry, bulk: BulkProcess | None) -> None:
+    """Opens all models, and those of costly requests at the same time."""
+    starting = asyncio.ensure_future(bulk.start()) if bulk else None
+    await _in_thread(registry.open_all)
+    if bulk and starting:
+        await starting
+        registry.forward(bulk.facts)
+    registry.is_ready = not registry.is_draining
 
 
 def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:

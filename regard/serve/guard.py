@@ -12,6 +12,7 @@ import logging
 import secrets
 import time
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
@@ -26,12 +27,14 @@ from regard.serve.limits import RequestError, check_shape
 from regard.serve.metrics import Metrics
 from regard.serve.registry import ModelRegistry
 
-OPEN = {"/", "/health", "/ready"}  # routes that neither compute nor read anything; and the page, which holds nothing
+OPEN = {"/health", "/ready"}  # routes that neither compute nor read anything
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 EVERYWHERE = {"0.0.0.0", "::"}  # who listens on all addresses answers to all of them
+BODY = "regard.body"  # where a scope holds the whole body of its request
+MOST_HERE = 4096  # bytes of a body that is read here; what is larger is not quick
 GONE = 499  # in logs and metrics: the client was gone before the answer
 log = logging.getLogger("regard.serve")
 
@@ -40,9 +43,17 @@ class Guard:
     """Around all routes."""
 
     def __init__(
-        self, app: ASGIApp, registry: ModelRegistry, metrics: Metrics, hosts: set[str], api_key: str | None
+        self,
+        app: ASGIApp,
+        registry: ModelRegistry,
+        metrics: Metrics,
+        hosts: set[str],
+        api_key: str | None,
+        bulk: ASGIApp | None = None,
+        pages: Mapping[str, ASGIApp] | None = None,
     ) -> None:
         self._app, self._registry, self._metrics, self._hosts, self._key = app, registry, metrics, hosts, api_key
+        self._bulk, self._pages = bulk, pages or {}
         self._is_everywhere = bool(EVERYWHERE & hosts)
         self._held = 0  # bytes of bodies that are not whole yet
 
@@ -64,8 +75,10 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             self._check_place(scope, headers)
-            body = await self._read(receive, headers)
-            if body is None:
+            if scope["method"] == "GET" and (page := self._pages.get(scope["path"])):
+                await page(scope, receive, count_status)  # no file is opened, no key asked for: it holds nothing
+                return
+            if (body := await self._read(receive, headers)) is None:
                 return
             self._check_key(scope, headers, body)
             if not self._is_open(scope["path"]):
@@ -94,7 +107,7 @@ class Guard:
 
     def _is_open(self, path: str) -> bool:
         is_working = self._registry.is_ready and not self._registry.is_draining
-        return is_working or path in OPEN | {"/metrics"} or path.startswith("/page/")
+        return is_working or path in OPEN | {"/metrics"}
 
     def _check_place(self, scope: Scope, headers: Headers) -> None:
         host = headers.get("host", "")
@@ -130,7 +143,7 @@ class Guard:
             self._held -= len(body)
 
     def _check_key(self, scope: Scope, headers: Headers, body: bytes) -> None:
-        if self._key is None or scope["path"] in OPEN or scope["path"].startswith("/page/"):
+        if self._key is None or scope["path"] in OPEN:
             return
         bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
         given = bearer or headers.get("x-api-key", "") or (_key_in(body) if b"api_key" in body else "")
@@ -149,7 +162,10 @@ class Guard:
             await asyncio.shield(gone)
             return {"type": "http.disconnect"}
 
-        route = asyncio.ensure_future(self._app(scope, again, send))
+        scope[BODY] = body
+        is_large = self._bulk is not None and len(body) > MOST_HERE and self._registry.forwards_all
+        app = self._bulk if is_large and self._bulk else self._app
+        route = asyncio.ensure_future(app(scope, again, send))
         try:
             await asyncio.wait({route, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not route.done():

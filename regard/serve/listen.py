@@ -10,7 +10,7 @@ from contextlib import suppress
 from regard.errors import ConfigError
 
 MOST_CONNECTIONS = 1000
-BACKLOG = 8  # connections that are taken at a time, then requests have their turn; others wait in the system's queue
+BACKLOG = 1  # connections that are taken at a time, then requests have their turn; others wait in the system's queue
 FILES_KEPT = 300  # beside connections: models, pages, pipes, and what was taken and is not counted yet
 PRIVILEGED = 1024
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
 
 EDGES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # of the seconds' histogram
 
@@ -15,7 +14,7 @@ class Metrics:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(EDGES) + 1))
         self._seconds: Counter[str] = Counter()
-        self.gauges: dict[str, Callable[[], dict[str, float]]] = {}  # name -> value by model
+        self.gauges: dict[str, dict[str, float]] = {}  # name -> value by model
 
     def count(self, route: str, status: int, seconds: float) -> None:
         """One request that was answered."""
@@ -36,7 +35,7 @@ class Metrics:
                 lines.append(f'regard_request_seconds_bucket{{route="{route}",le="{edge}"}} {total}')
             lines.append(f'regard_request_seconds_sum{{route="{route}"}} {self._seconds[route]:.6f}')
             lines.append(f'regard_request_seconds_count{{route="{route}"}} {total}')
-        for name, read in self.gauges.items():
+        for name, values in self.gauges.items():
             lines.append(f"# TYPE regard_{name} gauge")
-            lines += [f'regard_{name}{{model="{model}"}} {value:g}' for model, value in read().items()]
+            lines += [f'regard_{name}{{model="{model}"}} {value:g}' for model, value in values.items()]
         return "\n".join(lines) + "\n"

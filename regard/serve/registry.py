@@ -17,9 +17,13 @@ from regard.look.cancel import cancelled_by
 from regard.serve.apart import Apart
 from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.limits import Limits, RequestError
-from regard.serve.scheduler import QUICK_TOKENS, BatchScheduler
+from regard.serve.scheduler import BATCH_TOKENS, QUICK_TOKENS, BatchScheduler, is_quick
 
 SOME_HEADS = 48  # forward passes of an attribution, about
+
+
+class CostlyError(Exception):
+    """A request that is to be answered in the process of costly ones."""
 
 
 class Served:
@@ -28,21 +32,18 @@ class Served:
     aside = staticmethod(aside)
     aside_in_pieces = staticmethod(aside_in_pieces)
 
-    def __init__(self, name: str, folder: Path, limits: Limits) -> None:
+    def __init__(self, name: str, folder: Path, limits: Limits, is_bulk: bool = False) -> None:
         self.name, self.folder, self.limits = name, folder, limits
         self.opened: Any = load(folder)
         self.task = str(self.opened.about["task"])
         self.surface: Surface = find_surface(self.task)
         self._apart = Apart(folder, self.opened.about, limits.look_weights)
-        self._quick, lanes = self.surface.lanes(self.opened, self._open_again)
-        self.scheduler = BatchScheduler(name, self._run, lanes, limits, batches=self.surface.shares_batches)
+        self.forwards = False  # whether costly requests are for another process
+        lanes = self.surface.lanes(self.opened, is_bulk) if self.surface.lanes else 2
+        self.scheduler = BatchScheduler(
+            name, self._run, lanes, limits, batches=self.surface.shares_batches, has_quick_lane=not self.surface.lanes
+        )
         self.check_room = self.scheduler.check_room
-
-    def _open_again(self) -> Any:
-        again = load(self.folder)
-        if again.about != self.opened.about:
-            raise FolderError(f"{self.folder} was trained anew while it was opened; start the server again")
-        return again
 
     async def sizes(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, as the queue counts them."""
@@ -65,13 +66,15 @@ class Served:
         self, compute: Compute, items: Sequence[Any], sizes: list[int], options: Mapping[str, Any], cost: int = 1
     ) -> list[Any]:
         """What `compute` gives for the items, run in batches that requests with equal options share."""
+        if self.forwards and not (is_quick(len(items), sum(sizes)) and cost * sum(sizes) <= BATCH_TOKENS):
+            raise CostlyError
         return await self.scheduler.ask(items, sizes, (compute, *sorted(options.items())), cost)
 
-    def _run(self, items: list[Any], frozen: Any, is_quick: bool, is_wanted: Callable[[int], bool]) -> list[Any]:
+    def _run(self, items: list[Any], frozen: Any, is_wanted: Callable[[int], bool]) -> list[Any]:
         """What a lane does. is_wanted: whether an item is still waited for, which is asked between two passes."""
         compute, *options = frozen
         with cancelled_by(lambda: self._check_wanted(any(map(is_wanted, range(len(items)))))):
-            found: list[Any] = compute(self._quick if is_quick else self.opened, items, is_wanted, **dict(options))
+            found: list[Any] = compute(self.opened, items, is_wanted, **dict(options))
             return found
 
     @staticmethod
@@ -105,21 +108,40 @@ class ModelRegistry:
             raise ConfigError(f"two of the models are called the same ({', '.join(names)}); rename a folder")
         self.folders = dict(zip(names, folders, strict=True))
         self.models: dict[str, Served] = {}
+        self.forwards_all = False  # whether the process of costly requests has all models
         self.runs = {name: folder for name, folder in self.folders.items() if (folder / RUN).is_dir()}
         for name, folder in self.folders.items():
-            if name not in self.runs or (folder / ABOUT).exists():
+            if self._is_model(name):
                 ModelFolder(folder)
 
-    def load(self) -> None:
-        """Opens all models."""
+    def open_all(self, is_bulk: bool = False) -> None:
+        """Opens all models; is_bulk: for costly requests."""
         for name, folder in self.folders.items():
             if self.is_draining:
                 return
-            if (
-                folder / ABOUT
-            ).exists() or name not in self.runs:  # a training without a model yet only shows its metrics
-                self.models[name] = Served(name, folder, self.limits)
-        self.is_ready = True
+            if self._is_model(name):
+                self.models[name] = Served(name, folder, self.limits, is_bulk)
+
+    @property
+    def splitting(self) -> list[Path]:
+        """Folders of models of which costly requests have a copy of their own."""
+        opened = {
+            folder: ModelFolder(folder).info.task for name, folder in self.folders.items() if self._is_model(name)
+        }
+        return [folder for folder, task in opened.items() if find_surface(task).lanes]
+
+    def _is_model(self, name: str) -> bool:
+        return (
+            name not in self.runs or (self.folders[name] / ABOUT).exists()
+        )  # a training without one only shows its metrics
+
+    def forward(self, abouts: Mapping[str, Any]) -> None:
+        """From now on, costly requests for these models are for the other process, which must have opened the same."""
+        for name, about in abouts.items():
+            if self.models[name].opened.about != about:
+                raise FolderError(f"{self.folders[name]} was trained anew while it was opened; start the server again")
+            self.models[name].forwards = True
+        self.forwards_all = all(model.forwards for model in self.models.values())
 
     def find(self, name: str | None, what: str = "", fits: Callable[[Served], bool] = lambda model: True) -> Served:
         """The model of this name, which must fit, or the first that does; what: for what, in words."""

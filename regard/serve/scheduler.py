@@ -1,7 +1,8 @@
 """The batch scheduler of a model: what requests ask for is queued here, and run in batches that they share.
 
-Short requests have a lane of their own, so that interactive requests never wait behind a document. The queue is
-bounded in tokens: what does not fit is refused at once. Work whose client is gone is not computed.
+Where all requests are computed in one process, short ones have a lane of their own, so that interactive
+requests never wait behind a document. The queue is bounded in tokens: what does not fit is refused at once. Work whose
+client is gone is not computed.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ UNTRIED = 32 * BATCH_TOKENS  # tokens that may wait where it is not known yet ho
 SPARE = 0.1  # of the queue, kept for quick requests: documents that fill it do not keep people out
 STALE = 0.2  # weight of the newest batch in what is known of the speed
 
-# What a lane calls: items, options, whether it is the lane of quick work, and whether an item is still wanted.
-Run = Callable[[list[Any], Hashable, bool, Callable[[int], bool]], list[Any]]
+# What a lane calls: items, options, and whether an item is still wanted.
+Run = Callable[[list[Any], Hashable, Callable[[int], bool]], list[Any]]
 
 
 @dataclass(eq=False)
@@ -70,10 +71,13 @@ def is_quick(items: int, tokens: int) -> bool:
 
 
 class BatchScheduler:
-    """Runs one model in lanes; the first lane takes quick work only, if there are several."""
+    """Runs one model in lanes; the first lane takes quick work only, if that is asked for and there are several."""
 
-    def __init__(self, name: str, run: Run, lanes: int, limits: Limits, *, batches: bool) -> None:
+    def __init__(
+        self, name: str, run: Run, lanes: int, limits: Limits, *, batches: bool, has_quick_lane: bool = True
+    ) -> None:
         self.name, self._run, self._limits, self._batches = name, run, limits, batches
+        self._has_quick_lane = has_quick_lane and lanes > 1
         self._quick: deque[Work] = deque()
         self._slow: deque[Work] = deque()
         self._lock = threading.Lock()
@@ -86,7 +90,9 @@ class BatchScheduler:
         self._is_warm = False  # whether it holds what the last batches needed
         self._running = 0  # lanes that compute, but for that of quick work
         self._threads = [
-            threading.Thread(target=self._work, args=(number == 0 and lanes > 1,), daemon=True, name=f"{name} {number}")
+            threading.Thread(
+                target=self._work, args=(number == 0 and self._has_quick_lane,), daemon=True, name=f"{name} {number}"
+            )
             for number in range(lanes)
         ]
         for thread in self._threads:
@@ -162,7 +168,7 @@ class BatchScheduler:
 
     def _seconds(self, more: int) -> float:
         """How long all that waits will take, and so much more."""
-        return (self._load + more) / (self._pace * max(1, len(self._threads) - 1)) if self._pace else 0.0
+        return (self._load + more) / (self._pace * (len(self._threads) - self._has_quick_lane)) if self._pace else 0.0
 
     def close(self) -> None:
         """No more is taken; what was taken is answered."""
@@ -218,7 +224,7 @@ class BatchScheduler:
                     return []
             self._running += not only_quick
             self._is_warm = True
-            if self._slow:
+            if self._slow or (self._quick and not self._has_quick_lane):
                 self._others.notify()  # there is more than one lane took
             return batch
 
@@ -227,7 +233,7 @@ class BatchScheduler:
         """Whether a lane of documents may take quick work: more lanes than cores at the same thing, the first one's
         included, only make batches smaller.
         """
-        return len(self._threads) == 1 or self._running < len(self._threads) - 2
+        return not self._has_quick_lane or self._running < len(self._threads) - 2
 
     def _wake_all(self) -> None:
         self._first.notify_all()
@@ -236,9 +242,7 @@ class BatchScheduler:
     def _take(self, only_quick: bool) -> list[tuple[Work, int]]:
         """Items for one batch: from the oldest work and from all that can share with it."""
         queue = self._quick if only_quick or not self._slow else self._slow
-        if (
-            len(self._threads) == 1 and self._quick and self._slow
-        ):  # one worker for both queues: first come, first served
+        if not self._has_quick_lane and self._quick and self._slow:  # first come, first served
             queue = min(self._quick, self._slow, key=lambda waiting: waiting[0].deadline)
         if not queue or (not only_quick and queue is self._quick and not self._may_help):
             return []
@@ -266,7 +270,7 @@ class BatchScheduler:
         if alive:
             try:
                 items = [work.items[index] for work, index in alive]
-                found = self._run(items, alive[0][0].options, by_quick, lambda place: alive[place][0].is_wanted)
+                found = self._run(items, alive[0][0].options, lambda place: alive[place][0].is_wanted)
             except BaseException as trouble:
                 problem = trouble
         tokens = sum(work.sizes[index] for work, index in batch)
@@ -275,7 +279,7 @@ class BatchScheduler:
             self._load -= sum(work.sizes[index] * work.cost for work, index in batch)
             self.batches += 1
             self.items += len(alive)
-            if alive and problem is None and (not by_quick or len(self._threads) == 1):
+            if alive and problem is None and not by_quick:
                 done = sum(work.sizes[index] * work.cost for work, index in alive)
                 pace = done / max(1e-4, time.monotonic() - now)
                 self._pace = pace if self._pace is None else self._pace + STALE * (pace - self._pace)

@@ -16,7 +16,7 @@ from regard.serve.scheduler import REST, BatchScheduler
 def test_documents_that_fill_the_queue_do_not_keep_a_sentence_out(size):
     may_go_on = threading.Event()
 
-    def run(items, options, by_quick, is_wanted):
+    def run(items, options, is_wanted):
         may_go_on.wait(20)
         return items
 
@@ -39,7 +39,7 @@ def test_a_slow_model_takes_no_more_than_it_can_answer_in_time():
     """Twenty documents at once, each a fifth of the time that is waited for: who is taken is answered, all others are
     refused at once."""
 
-    def run(items, options, by_quick, is_wanted):
+    def run(items, options, is_wanted):
         time.sleep(0.002 * len(items))
         return items
 
@@ -62,7 +62,7 @@ def test_a_slow_model_takes_no_more_than_it_can_answer_in_time():
 def test_what_a_batch_took_goes_back_to_the_system_after_a_rest():
     kept, held = [], []
 
-    def run(items, options, by_quick, is_wanted):
+    def run(items, options, is_wanted):
         blocks = [bytearray(b"x") * 60_000 for _ in range(3000)]
         kept.append(blocks.pop())  # at the end of the heap: what is below it is free, and is not given back by itself
         blocks.clear()
@@ -82,7 +82,7 @@ def test_what_a_batch_took_goes_back_to_the_system_after_a_rest():
 def test_with_one_lane_a_sentence_does_not_wait_for_documents_that_came_later():
     done = []
 
-    def run(items, options, by_quick, is_wanted):
+    def run(items, options, is_wanted):
         time.sleep(0.02)
         done.extend(items)
         return items
@@ -100,7 +100,7 @@ def test_with_one_lane_a_sentence_does_not_wait_for_documents_that_came_later():
 
 
 def test_what_fails_at_once_does_not_make_a_model_look_fast():
-    def run(items, options, by_quick, is_wanted):
+    def run(items, options, is_wanted):
         if options == "bad":
             raise ValueError("no")
         time.sleep(0.1)
@@ -125,7 +125,7 @@ def test_what_fails_at_once_does_not_make_a_model_look_fast():
 def test_who_is_gone_is_told_to_whoever_computes():
     seen = []
 
-    def run(items, options, by_quick, is_wanted):
+    def run(items, options, is_wanted):
         while is_wanted(0):
             time.sleep(0.01)
         seen.append("stopped")

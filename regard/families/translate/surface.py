@@ -167,14 +167,12 @@ def _as_json(one: Translation) -> dict[str, Any]:
     return vars(one) | {"score": score, "alternatives": [_as_json(other) for other in one.alternatives]}
 
 
-def lanes(opened: Any, open_again: Callable[[], Any]) -> tuple[Any, int]:
-    """Quick requests have a copy and a worker of their own, which those of documents step back for."""
+def lanes(opened: Any, is_bulk: bool) -> int:
+    """As many as the engine has workers; those of documents step back."""
     if opened.engine == "torch":
-        return opened, 1  # it uses all threads for one, and several would change how many there are
-    quick = open_again()
-    for one in (opened, quick):
-        one.aligner.reads([0])  # from now on, what others do to the folder changes no translation
-    return quick, quick.share(1, PATIENCE_QUICK) + opened.share(patience=PATIENCE_SLOW)
+        return 1  # it uses all threads for one, and several would change how many there are
+    opened.aligner.reads([0])  # from now on, what others do to the folder changes no translation
+    return int(opened.share(patience=PATIENCE_SLOW if is_bulk else PATIENCE_QUICK))
 
 
 def facts(opened: Any) -> dict[str, Any]:
