@@ -15,8 +15,8 @@ from regard.decoding.constrained import beam_with, compare_forced
 from regard.decoding.found import Finding, Hypothesis
 from regard.decoding.search import beam, greedy
 from regard.decoding.settings import NEVER, Search
-from regard.engines.flat import FlatDecoder
 from regard.engines.layout import group
+from regard.engines.lean import make_lean
 from regard.model.cache import KeyValueCache
 from regard.model.capture import record_attention
 from regard.model.transformer import CausalLM, EncoderAndDecoder, EncoderDecoder
@@ -72,10 +72,9 @@ class DecoderStep:
         self, model: Translating, source: Tensor, room: int, wide_threads: int, prefix: Sequence[int] = ()
     ) -> None:
         """source (B, S) · wide_threads: for logits · prefix: ids that every row begins with, after its start."""
-        self._model, self._wide_threads = model, wide_threads
-        memory, may_attend = model.encode(source)
-        self._cache: KeyValueCache = model.open_cache(memory, may_attend, room)
-        self._flat = FlatDecoder.of(model)
+        self._model, self._wide_threads = make_lean(model), wide_threads
+        memory, may_attend = self._model.encode(source)
+        self._cache: KeyValueCache = self._model.open_cache(memory, may_attend, room)
         self._prefix = torch.tensor(list(prefix), dtype=torch.long, device=source.device)  # (P,)
 
     def __call__(self, last: Tensor) -> Tensor:
@@ -83,8 +82,6 @@ class DecoderStep:
         newest = last[:, None]  # (B, 1)
         if len(self._prefix) and not self._cache.length:
             newest = torch.cat([newest, self._prefix.expand(len(last), -1)], dim=1)  # (B, 1 + P)
-        elif self._flat is not None:
-            return self._logits(self._flat.advance(last, self._cache))
         hidden = self._model.advance(newest, self._cache)  # (B, 1, D), or of the whole prefix
         return self._logits(hidden[:, -1])
 
@@ -110,7 +107,7 @@ class TextStep:
 
     def __init__(self, model: CausalLM, ids: Tensor, never: Sequence[int] = ()) -> None:
         """ids (B, T): what is there already, one token at least. never: ids that are never generated."""
-        self._model, self._room, self._never = model, model.config.max_positions, list(never)
+        self._model, self._room, self._never = make_lean(model), model.config.max_positions, list(never)
         self._ids = ids[:, -self._room :]
         self.logits = self._read()  # (B, V) of what may follow
 

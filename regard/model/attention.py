@@ -139,7 +139,7 @@ class MultiHeadAttention(nn.Module):
         """memory (B, S, D) -> key (B, G, S, K), value (B, G, S, K), of G kv_heads. `start` is the position of its
         first row.
         """
-        key, value = (self._split(part(memory), self.kv_heads) for part in (self.key, self.value))  # (B, G, S, K)
+        key, value = self._split(self.key(memory), self.kv_heads), self._split(self.value(memory), self.kv_heads)
         return rotary.rotate(key, start) if rotary else key, value
 
     def forward(
@@ -162,10 +162,14 @@ class MultiHeadAttention(nn.Module):
             WEIGHTS(self, weights)
         else:
             mixed = attend(query, key, value, may_attend, is_causal=is_causal)  # (B, H, T, K)
-        return self.output(MIXED(self, mixed.transpose(1, 2).flatten(2)))  # (B, T, D)
+        mixed = mixed.reshape(len(x), 1, -1) if x.shape[1] == 1 else mixed.transpose(1, 2).flatten(2)  # (B, T, H*K)
+        return self.output(MIXED(self, mixed))  # (B, T, D)
 
     def _split(self, x: Tensor, heads: int) -> Tensor:
-        return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)  # (B, S, H*K) -> (B, H, S, K)
+        rows, length, width = x.shape
+        if length == 1:  # a step of decoding, where every call shows in its time
+            return x.view(rows, heads, 1, width // heads)
+        return x.view(rows, length, heads, width // heads).transpose(1, 2)  # (B, S, H*K) -> (B, H, S, K)
 
 
 def _refuse_odd_heads(width: int, heads: int, kv_heads: int | None, *, is_shared: bool) -> None:

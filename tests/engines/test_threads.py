@@ -1,5 +1,7 @@
 """A narrow network is run by one thread, but for its one wide product; whoever asked has his threads back after it."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -15,12 +17,12 @@ class Watched(EncoderDecoder):
     """Tells how many threads there are where it computes."""
 
     def encode(self, source):
-        self.narrow = torch.get_num_threads()
+        self.seen.narrow = torch.get_num_threads()
         return super().encode(source)
 
     def logits(self, hidden):
-        self.wide = torch.get_num_threads()
-        if self.fails:
+        self.seen.wide = torch.get_num_threads()
+        if self.seen.fails:
             raise MemoryError
         return super().logits(hidden)
 
@@ -42,27 +44,27 @@ def make_model(width):
     torch.manual_seed(1)
     config = ModelConfig(vocab_size=50, layers=1, width=width, heads=4, ffn_width=8, dropout=0.0)
     model = Watched(config, PAD).eval()
-    model.fails = False
+    model.seen = SimpleNamespace(fails=False)
     return model
 
 
 def test_a_narrow_network_takes_one_thread_and_two_at_most_for_the_vocabulary(threads):
     model = make_model(32)
     translate(model)
-    assert (model.narrow, model.wide) == (1, min(threads, 2))
+    assert (model.seen.narrow, model.seen.wide) == (1, min(threads, 2))
 
 
 def test_a_wide_network_takes_all_threads_for_everything(threads):
     model = make_model(512)
     translate(model)
-    assert (model.narrow, model.wide) == (threads, threads)
+    assert (model.seen.narrow, model.seen.wide) == (threads, threads)
 
 
 def test_the_threads_are_as_before_also_after_an_error(threads):
     model = make_model(32)
     translate(model)
     assert torch.get_num_threads() == threads
-    model.fails = True
+    model.seen.fails = True
     with pytest.raises(MemoryError):
         translate(model)
     assert torch.get_num_threads() == threads

@@ -11,7 +11,7 @@ from torch import nn
 
 import regard
 from regard.config import ModelConfig
-from regard.engines.flat import FlatDecoder
+from regard.engines.lean import make_lean
 from regard.look.attribution import silence
 from regard.model.attention import MultiHeadAttention, attend, attend_with_weights
 from regard.model.capture import record_attention, record_hidden
@@ -179,9 +179,9 @@ def test_a_cache_that_is_too_small_is_told_in_words():
     pair = EncoderDecoder(ModelConfig(vocab_size=40, layers=1, width=16, heads=2, ffn_width=16), pad_id=39).eval()
     with torch.inference_mode():
         cache = pair.open_cache(*pair.encode(torch.tensor([[3, 4]])), room=1)
-        FlatDecoder.of(pair).advance(torch.tensor([5]), cache)
+        make_lean(pair).advance(torch.tensor([[5]]), cache)
         with pytest.raises(regard.ConfigError, match="room for 1 tokens"):
-            FlatDecoder.of(pair).advance(torch.tensor([5]), cache)
+            make_lean(pair).advance(torch.tensor([[5]]), cache)
 
 
 @pytest.mark.filterwarnings("ignore:nothing was recorded")
