@@ -8,6 +8,7 @@ import http.client
 import json
 import multiprocessing
 import os
+import random
 import socket
 import threading
 import time
@@ -22,6 +23,13 @@ from fuzz import CANARY
 PAUSE = 0.02  # seconds between two questions of the canary
 MOST_AT_A_TIME = 100  # connections that a slow client opens in a fifth of a second
 RARE = "漢"  # three tokens or more to a vocabulary that has only its bytes
+ALPHABETS = {
+    "latin": "abcdefghijklmnop", "words": "abcdefgh  ", "points": ".,;:!? a'\"…。，", "digits": "0123456789 ",
+    "arabic": "".join(map(chr, range(0x621, 0x64A))) + " ", "cjk": "".join(map(chr, range(0x4E00, 0x9FFF))),
+    "cjk sentences": "".join(map(chr, range(0x4E00, 0x4F00))) + 30 * "。" + 60 * "，", "combining": "ea\u0301\u0302 ",
+    "emoji": "".join(map(chr, range(0x1F300, 0x1F6FF))), "invisible": "\u200b\u200d\u00ada \u2028\x85",
+    "any": "".join(chr(one) for one in range(0x20, 0x3000) if chr(one).isprintable()),
+}  # fmt: skip
 LOWEST = 19  # priority
 RESTED = 25  # seconds, after which memory that is not needed was given back, and the process of looks has ended
 Client = Callable[[int, Any, Any], None]  # a port, what it does there, and an event: it is over
@@ -214,8 +222,10 @@ def parsers(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
             _key_in(body.encode())
     hostile = {"letters": "x", "words": "a ", "sentences": "a. ", "dots": ".", "spaces": " ", "rare": RARE,
                "emoji": "😀", "combining": "e\u0301", "digits": "1", "quotes": '." '}  # fmt: skip
-    for name, part in hostile.items():
-        text = (part * 20_000)[:20_000]
+    chance = random.Random(1)
+    texts = {name: (part * 20_000)[:20_000] for name, part in hostile.items()}
+    texts |= {f"random {name}": "".join(chance.choices(some, k=20_000)) for name, some in ALPHABETS.items()}
+    for name, text in texts.items():
         with spent(times, f"story {name}"):
             split_sentences(text)
         with spent(times, f"tokens of {name}"):

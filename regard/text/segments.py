@@ -4,7 +4,9 @@ Cuts at sentence ends where that is enough, else at clauses, else between words,
 """
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 # Where a cut may be, best places first; each pattern matches the blank between two parts.
 PLACES = (
@@ -15,55 +17,84 @@ PLACES = (
 
 
 Encode = Callable[[list[str]], list[list[int]]]
-Sizes = Callable[[list[str]], list[int]]
+Span = tuple[int, int]
 
 
-def split_to_fit(text: str, ids: list[int], encode: Encode, most: int) -> tuple[list[str], list[list[int]]]:
+def split_to_fit(
+    text: str, ids: list[int], encode: Encode, most: int, ends: Sequence[int] | None = None
+) -> tuple[list[str], list[list[int]]]:
     """Parts of `text` of up to `most` tokens each, in order, as few cuts as the best places allow; and their ids.
 
-    ids: of the text; encode: what each of several texts has. One character is the smallest part there is.
+    ids: of the text; encode: what each of several texts has; ends: where in the text each of its ids ends, else they
+    are taken to have equally many bytes. One character is the smallest part there is. However long the text is, it is
+    encoded a few times in all: its own tokens say where to cut, and only then each part is tried.
     """
-    known = {text: ids}  # each text is encoded once: parts repeat, and joined ones are checked again
-
-    def sizes(texts: list[str]) -> list[int]:
-        if new := [one for one in dict.fromkeys(texts) if one not in known]:
-            known.update(zip(new, encode(new), strict=True))
-        return [len(known[one]) for one in texts]
-
-    parts = _split(text, sizes, most)
-    return parts, [known[part] for part in parts]
-
-
-def _split(text: str, sizes: Sizes, most: int) -> list[str]:
-    size = sizes([text])[0]
-    if size <= most or len(text) < 2:
-        return [text]
-    for place in PLACES:
-        parts = [part for part in place.split(text) if part]
-        if len(parts) > 1:
-            joined = _join_while_fitting(parts, sizes, most)
-            return [whole for part in joined for whole in _split(part, sizes, most)]
-    closing = sizes([""])[0]
-    step = max(1, len(text) * (most - closing) // (size - closing))
-    pieces = [text[start : start + step] for start in range(0, len(text), step)]
-    sizes(pieces)  # all at once
-    return [whole for piece in pieces for whole in _split(piece, sizes, most)]
+    if len(ids) <= most or len(text) < 2:
+        return [text], [ids]
+    middle = len(text) // 2
+    sample = text[middle - 1 : middle + 1]
+    known = dict(zip(["", sample], encode(["", sample]), strict=True))
+    count = len(ids) - len(known[""])
+    before = _tokens_before(text, count, ends)
+    extra = len(known[sample]) - len(known[""]) - (before[middle + 1] - before[middle - 1])  # that a cut in a word adds
+    room = max(1, most - len(known[""]))
+    parts = [text[first:last] for first, last in _cut(text, before, room, room - extra if 0 < extra < room else room)]
+    new = [part for part in dict.fromkeys(parts) if part not in known]
+    known.update(zip(new, encode(new), strict=True))
+    found = [split_to_fit(part, known[part], encode, most) for part in parts]  # most of them fit
+    return [part for some, _ in found for part in some], [one for _, some in found for one in some]
 
 
-def _join_while_fitting(parts: list[str], sizes: Sizes, most: int) -> list[str]:
-    """As many parts together as fit: how many is guessed from their sizes, and then tried."""
-    closing, *each = sizes(["", *parts])
-    joined: list[str] = []
-    start = 0
-    while start < len(parts):
-        end, total = start + 1, each[start]
-        while end < len(parts) and total + each[end] - closing <= most:
-            total += each[end] - closing
-            end += 1
-        while end > start + 1 and (size := sizes([" ".join(parts[start:end])])[0]) > most:
-            end = start + max(1, (end - start) * most // size)
-        while end < len(parts) and sizes([" ".join(parts[start : end + 1])])[0] <= most:
-            end += 1
-        joined.append(" ".join(parts[start:end]))
-        start = end
-    return joined
+def has_place(text: str) -> bool:
+    """Whether there is a place to cut at, other than between any two characters."""
+    return any(place.search(text) for place in PLACES)
+
+
+def _tokens_before(text: str, count: int, ends: Sequence[int] | None) -> list[int]:
+    """How many tokens end at or before each place of a text."""
+    if ends is None:
+        sizes = [1 + (letter > "\x7f") + (letter > "\u07ff") + (letter > "\uffff") for letter in text]  # bytes of UTF-8
+        most = sum(sizes)
+        return [total * count // most for total in accumulate(sizes, initial=0)]
+    ended = Counter(ends)
+    return list(accumulate(ended[place] for place in range(len(text) + 1)))
+
+
+def _cut(text: str, before: list[int], room: int, room_in_word: int) -> Iterator[Span]:
+    """Spans of a text with up to so many tokens, as `before` counts them; where a word is cut, with so many."""
+
+    def cut(first: int, last: int, level: int) -> Iterator[Span]:
+        if before[last] - before[first] <= room:
+            yield first, last
+        elif level == len(PLACES):
+            yield from anywhere(first, last)
+        else:
+            spans = list(_between(text, first, last, PLACES[level]))
+            number = 0
+            while number < len(spans):
+                start, end = spans[number]
+                number += 1
+                is_alone = True
+                while number < len(spans) and before[spans[number][1]] - before[start] <= room:
+                    end, number, is_alone = spans[number][1], number + 1, False
+                yield from cut(start, end, level + 1) if is_alone else [(start, end)]
+
+    def anywhere(first: int, last: int) -> Iterator[Span]:
+        while first < last:
+            end = first + 1
+            while end < last and before[end + 1] - before[first] <= room_in_word:
+                end += 1
+            yield first, end
+            first = end
+
+    return cut(0, len(text), 0)
+
+
+def _between(text: str, first: int, last: int, place: re.Pattern[str]) -> Iterator[Span]:
+    """What is between the places where a cut may be."""
+    for found in place.finditer(text, first, last):
+        if found.start() > first:
+            yield first, found.start()
+        first = found.end()
+    if first < last:
+        yield first, last

@@ -9,7 +9,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from tokenizers import Tokenizer as Pieces
 from tokenizers import decoders, models, pre_tokenizers, processors
@@ -162,11 +162,20 @@ class Tokenizer:
 
     def encode_all(self, texts: Sequence[str], *, is_part: bool = False) -> list[list[int]]:
         """The ids of each text, each closed as a text of its family is; if they are parts of a text, not closed."""
+        is_alone = len(texts) == 1 and len(texts[0]) < LONG  # threads would cost more than the work
+        return [encoding.ids for encoding in self._encodings(texts, not is_part, is_alone)]
+
+    def encode_ends(self, text: str) -> tuple[list[int], list[int]]:
+        """The ids of a text, closed, and where in it each of them ends; an estimate where the text is normalized."""
+        (found,) = self._encodings([text], True, True)
+        return found.ids, [end for _, end in found.offsets]
+
+    def _encodings(self, texts: Sequence[str], is_closed: bool, is_alone: bool) -> list[Any]:
         try:
-            if len(texts) == 1 and len(texts[0]) < LONG:  # threads would cost more than the work
-                found = [self._pieces.encode(texts[0], add_special_tokens=not is_part)]
+            if is_alone:
+                found = [self._pieces.encode(texts[0], add_special_tokens=is_closed)]
             else:
-                found = self._pieces.encode_batch_fast(list(texts), add_special_tokens=not is_part)
+                found = self._pieces.encode_batch_fast(list(texts), add_special_tokens=is_closed)
         except (UnicodeEncodeError, TypeError):
             if odd := [text for text in texts if not isinstance(text, str)]:
                 raise ConfigError(f"{odd[0]!r:.60} is not a text: a str is wanted") from None
@@ -178,14 +187,10 @@ class Tokenizer:
             if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
                 raise
             raise FolderError(f"{FILE} cannot split this text: {problem!s:.200}") from None
-        return self._without_padding([encoding.ids for encoding in found])
-
-    def _without_padding(self, rows: list[list[int]]) -> list[list[int]]:
-        """The same, where padding must not be among them: attention would mask it."""
-        if self.refuses_padding and "pad" in self.roles and any(self.roles["pad"] in ids for ids in rows):
-            name = self.pieces[self.roles["pad"]]
+        if self.refuses_padding and "pad" in self.roles and any(self.roles["pad"] in one.ids for one in found):
+            name = self.pieces[self.roles["pad"]]  # attention would mask it
             raise ConfigError(f"a text has {name!r} in it, which this tokenizer takes for padding; take it out")
-        return rows
+        return found
 
     def encode_part(self, text: str) -> list[int]:
         """The ids of a part of a text, not closed. Running text cut after a line end has the same ids as uncut."""

@@ -23,9 +23,9 @@ from regard.folder import ModelFolder
 from regard.text.corpus import PairFiles, read_pairs, refuse_unread
 from regard.text.given import a_text, several_texts
 from regard.text.score import report_translations
-from regard.text.segments import split_to_fit
+from regard.text.segments import has_place, split_to_fit
 from regard.text.terms import Terms, terms_in
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import LONG, Tokenizer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -299,12 +299,18 @@ class Translator(Pipeline):
         is split; a blank one, or one of which the tokenizer leaves nothing, has no part.
         """
         texts = [a_text(line, ONE_OR_SEVERAL).strip() for line in lines]
-        encoded, longest, nothing = self.tokenizer.encode_all(texts), self._longest, self.tokenizer.encode("")
+        longest, nothing = self._longest, self.tokenizer.encode("")
+        encoded = self.tokenizer.encode_all(["" if len(text) > LONG else text for text in texts])
         counts, flat, sources = [], [], []
-        for text, ids in zip(texts, encoded, strict=True):
-            parts, found = ([text], [ids]) if ids != nothing else ([], [])
-            if len(ids) > longest:
-                parts, found = split_to_fit(text, ids, self.tokenizer.encode_all, longest)
+        for text, short in zip(texts, encoded, strict=True):
+            is_long = len(short) > longest or len(text) > LONG
+            ids, ends = short, None
+            if is_long and has_place(text):
+                ids, ends = self.tokenizer.encode_ends(text)
+            elif len(text) > LONG:
+                ids = self.tokenizer.encode(text)
+            parts, found = split_to_fit(text, ids, self.tokenizer.encode_all, longest, ends)
+            parts, found = (parts, found) if ids != nothing else ([], [])
             if (most := max(map(len, found), default=0)) > self._readable:
                 raise ConfigError(f"the tokenizer makes {most} tokens of one character of {text!r:.60}, and the model "
                                   f"has positions for at most {self._readable}; take that character out")  # fmt: skip
