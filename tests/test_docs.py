@@ -1,6 +1,7 @@
 """Commands in the documentation are understood, figures are the measured ones, links lead somewhere."""
 
 import importlib.util
+import inspect
 import json
 import re
 import shlex
@@ -9,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_words import PATTERN
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from regard.cli.commands import app
 
@@ -32,20 +35,41 @@ def commands(text: str) -> list[list[str]]:
     return [shlex.split(call.rstrip("'") if call.count("'") % 2 else call, comments=True) for call in calls]
 
 
+def check_call(words: list[str]) -> None:
+    """Raises if the words after `regard` are no call of a command: wrong options, missing arguments."""
+    upto = next((place for place, word in enumerate(words) if word in {"|", "<", ">", "&&"}), len(words))
+    command, given = get_command(app), words[:upto]
+    while hasattr(command, "commands"):
+        name, *given = given
+        if name.startswith("-"):
+            break
+        assert name in command.list_commands(None), f"regard {' '.join(words)}"
+        command = command.get_command(None, name)
+    if "--help" not in given and not hasattr(command, "commands"):
+        command.make_context(name, given).close()
+
+
 @pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if commands(text)])
 def test_commands_of_every_page_are_understood(page):
     for words in commands(TEXTS[page]):
-        upto = next((place for place, word in enumerate(words) if word in {"|", "<", ">", "&&"}), len(words))
-        command, context, given = get_command(app), None, words[:upto]
-        while hasattr(command, "commands"):
-            name, *given = given
-            if name.startswith("-"):
-                break
-            assert name in command.list_commands(None), f"regard {' '.join(words)}"
-            command = command.get_command(None, name)
-        if "--help" not in given and not hasattr(command, "commands"):
-            context = command.make_context(name, given)  # wrong options and missing arguments raise
-            context.close()
+        check_call(words)
+
+
+def all_commands(command, words=()):
+    yield words, command
+    for name in command.list_commands(None) if hasattr(command, "commands") else ():
+        yield from all_commands(command.get_command(None, name), (*words, name))
+
+
+@pytest.mark.parametrize("words", [words for words, _ in all_commands(get_command(app))], ids=" ".join)
+def test_every_help_ends_with_examples_that_are_understood_and_is_in_the_words_of_the_field(words):
+    help_text = CliRunner().invoke(app, [*words, "--help"], prog_name="regard").output
+    examples = help_text.partition("\n  Example:\n")[2]
+    calls = commands(f"```\n{inspect.cleandoc(examples)}\n```")
+    assert calls and any(tuple(call[: len(words)]) == words for call in calls)
+    for call in calls:
+        check_call(call)
+    assert PATTERN.findall(help_text) == []
 
 
 @pytest.mark.parametrize("page", TEXTS)

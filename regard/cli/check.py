@@ -27,18 +27,25 @@ def check(
     ],
     against: Annotated[
         list[Path] | None,
-        typer.Option(help="Text to validate or test on: what is also in it is reported. Repeatable (source, target)."),
+        typer.Option(
+            help="Validation or test text: lines that are also in it are reported. Repeatable (source, target)."
+        ),
     ] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Two files are running text, not translations.")] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Treat two files as running text, not as parallel text.")
+    ] = False,
     columns: Columns = None,
     keys: Keys = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 for any problem.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Find problems in a corpus.
 
     What is wrong, where, what training would do about it, and how to fix it. The exit code is 1 if training would
     stop; with --strict, for any problem; else 0.
+
+    Example:
+      regard check train.en train.de --against test.en --against test.de
     """
     from regard.text.check import check_pairs, check_text, hashes_of
     from regard.text.problems import Report

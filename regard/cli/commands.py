@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from regard import __version__
 from regard.cli.check import check
 from regard.cli.convert import export_model, import_model
-from regard.cli.family import FamilyGroup, list_families
+from regard.cli.family import FamilyGroup, help_of, list_families
 from regard.cli.look import look
 from regard.cli.output import handle_errors, print_data, print_status, visible
 from regard.cli.serve import serve_models
@@ -25,6 +26,8 @@ app = typer.Typer(
     name="regard",
     cls=FamilyGroup,
     help="Train a Transformer on your own text, run it on the machine you have, and see why it generated what it did.",
+    epilog="\b\nExample:\n  regard demo\n  regard train translate train.en train.de --to models/en-de\n"
+    '  regard translate models/en-de --text "The dog sleeps."',
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,13 +35,6 @@ app = typer.Typer(
 )
 list_families(app)
 app.add_typer(train_app, name="train")
-app.command("import")(handle_errors(import_model))
-app.command("export")(handle_errors(export_model))
-app.command()(handle_errors(check))
-app.command()(handle_errors(look))
-app.command("serve")(handle_errors(serve_models))
-
-
 DEMOS = {name: family.demo for name, family in all_families().items() if family.demo}
 
 
@@ -70,24 +66,34 @@ def _root(
     pass
 
 
-@app.command()
-@handle_errors
 def evaluate(
     model: Model,
-    files: Annotated[list[Path], typer.Argument(help="Held-out text, in the form of the training's.")],
-    against: Annotated[Path | None, typer.Option(help="Another model: is the difference more than chance?")] = None,
+    files: Annotated[list[Path], typer.Argument(help="Held-out text, in the format of the training text.")],
+    against: Annotated[
+        Path | None, typer.Option(help="Another model to compare with, by a paired bootstrap test.")
+    ] = None,
     tokenize: Annotated[
         str | None, typer.Option(help="sacrebleu's tokenizer: 13a (default), none, intl, zh, …")
     ] = None,
     columns: Columns = None,
     keys: Keys = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Of a translator; 4 if not given.")] = None,
-    stride: Annotated[int | None, typer.Option(help="Of a writer: tokens its window moves on by.")] = None,
-    gold: Annotated[Path | None, typer.Option(help="Of a translator: a file of links, as in 0-0 1-2.")] = None,
-    reverse: Annotated[Path | None, typer.Option(help="A translator the other way round, to align with.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Translation: beam width; default 4.")] = None,
+    stride: Annotated[
+        int | None, typer.Option(help="Text generation: tokens that the context window moves by.")
+    ] = None,
+    gold: Annotated[
+        Path | None, typer.Option(help="Translation: gold word alignments (0-0 1-2), to report the AER.")
+    ] = None,
+    reverse: Annotated[
+        Path | None, typer.Option(help="Translation: a model of the reverse direction, to symmetrize.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Score a model on held-out text: translate BLEU and chrF, write perplexity, fill and answer accuracy."""
+    """Evaluate a model on held-out text: BLEU and chrF, perplexity, or accuracy.
+
+    Example:
+      regard evaluate models/en-de test.en test.de --against models/en-de-small
+    """
     from regard.load import load
 
     if reverse and not gold:
@@ -110,10 +116,12 @@ def evaluate(
         print_data(f"{name:{width}}{value:.4f}" if isinstance(value, float) else f"{name:{width}}{value}")
 
 
-@app.command()
-@handle_errors
 def info(model: Model, as_json: Json = False) -> None:
-    """Show what a model is and how it was trained."""
+    """Show what a model is and how it was trained.
+
+    Example:
+      regard info models/en-de --json
+    """
     from regard.folder import ABOUT, ModelFolder
 
     folder = ModelFolder(model)
@@ -136,16 +144,20 @@ def info(model: Model, as_json: Json = False) -> None:
                           f"or damaged, copy or train it again") from None  # fmt: skip
 
 
-@app.command()
-@handle_errors
 def demo(
-    task: Annotated[str | None, typer.Argument(help=f"What to learn: {', '.join(DEMOS)}.")] = None,
+    task: Annotated[
+        str | None, typer.Argument(help=f"Family: {', '.join(DEMOS)}; default: {next(iter(DEMOS))}.")
+    ] = None,
     direction: Annotated[
-        str | None, typer.Option(help="Of translate: from which language to which: en, de, fr; en-fr if not given.")
+        str | None, typer.Option(help="Translation: language pair of en, de and fr; default en-fr.")
     ] = None,
     to: Annotated[Path, typer.Option(help="Folder for the text and the model.")] = Path("models/demo"),
 ) -> None:
-    """Train on text that is at hand in a few minutes and show what was learned."""
+    """Train a small model in a few minutes on text that comes along, and show what it learned.
+
+    Example:
+      regard demo translate --direction en-de
+    """
     from regard.cli.demo import PAGE
     from regard.look.export import refuse_file_of_others
 
@@ -168,3 +180,11 @@ def _fitting(method: Any, files: list[Path]) -> list[Path]:
     if len(files) > most:
         raise typer.BadParameter(f"{len(files)} files were given, and this model is scored on at most {most}")
     return files
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "import": import_model, "export": export_model, "check": check, "look": look, "serve": serve_models,
+    "evaluate": evaluate, "info": info, "demo": demo,
+}  # fmt: skip
+for _name, _command in COMMANDS.items():
+    app.command(_name, **help_of(_command))(handle_errors(_command))

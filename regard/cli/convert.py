@@ -1,4 +1,4 @@
-"""`regard import` and `regard export`: models of other people's, and for their programs."""
+"""`regard import` and `regard export`: models from and for other programs."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,14 +9,18 @@ from regard.cli.output import print_status
 
 
 def import_model(
-    source: Annotated[str, typer.Argument(help="A folder of Hugging Face's, or the name of a model on its hub.")],
+    source: Annotated[str, typer.Argument(help="A local Hugging Face folder, or the name of a model on the hub.")],
     to: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
     part: Annotated[
         Literal["encoder", "generation-encoder", "decoder"] | None,
-        typer.Option("--as", help="What a plain BERT is to become."),
+        typer.Option("--as", help="Import a plain BERT as this part of a model."),
     ] = None,
 ) -> None:
-    """Take over a model that others trained: BERT, GPT-2, Llama, opus-mt."""
+    """Import a Hugging Face model: BERT, GPT-2, Llama, Marian (opus-mt) and others.
+
+    Example:
+      regard import Helsinki-NLP/opus-mt-en-de --to models/opus-en-de
+    """
     from regard.convert import import_model
 
     about = import_model(source, to, part)
@@ -28,10 +32,14 @@ def import_model(
 
 def export_model(
     model: Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)],
-    kind: Annotated[Literal["huggingface", "ctranslate2"], typer.Option("--as", help="For which program.")],
-    to: Annotated[Path, typer.Option(help="A new folder.", show_default=False)],
+    kind: Annotated[Literal["huggingface", "ctranslate2"], typer.Option("--as", help="Format.")],
+    to: Annotated[Path, typer.Option(help="New folder for the copy.", show_default=False)],
 ) -> None:
-    """Write a copy for another program, after it was tried there."""
+    """Export a model for Hugging Face transformers or CTranslate2; the copy is tested before it is kept.
+
+    Example:
+      regard export models/en-de --as huggingface --to exported/en-de
+    """
     from regard.convert import export_model
 
     print_status(f"Wrote {to}: {export_model(model, kind, to)}")

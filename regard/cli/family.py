@@ -90,8 +90,15 @@ def with_parameters(
     return command
 
 
-def make_command(name: str, function: Callable[..., None], help: str | None = None) -> Any:
-    """A command of this name for a group."""
+def help_of(function: Callable[..., Any], more: str = "") -> dict[str, Any]:
+    """The help of a command from its docstring, with `more`; its epilog is the example at the docstring's end."""
+    text, _, example = (inspect.getdoc(function) or "").partition("\n\nExample:\n")
+    text = f"{text}\n\n{more}" if more else text
+    return {"help": text} | ({"epilog": f"\b\nExample:\n{example}"} if example else {})
+
+
+def make_command(name: str, function: Callable[..., None], more: str = "") -> Any:
+    """A command of this name for a group; more: a paragraph for its help."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name, help=help)(handle_errors(function))
+    alone.command(name, **help_of(function, more))(handle_errors(function))
     return typer.main.get_command(alone)

@@ -28,7 +28,12 @@ def look(
     ] = None,
     to: Annotated[Path | None, typer.Option(help="Write a page (.html), a picture (.svg, .png) or .json.")] = None,
 ) -> None:
-    """Show a model's attention, and what each word and head contributes."""
+    """Show a model's attention, and what each word and head contributes.
+
+    Example:
+      regard look models/en-de "The dog sleeps." --layer 2 --head 1
+      regard look models/en-de "The dog sleeps." --to look.html
+    """
     from regard.errors import ConfigError
     from regard.load import load
     from regard.look.export import refuse_file_of_others

@@ -30,7 +30,11 @@ def serve_models(
         bool, typer.Option("--log", help="Log each request as a line of JSON, without its text.")
     ] = False,
 ) -> None:
-    """Serve models on a local page and as an API (LibreTranslate, OpenAI, our own)."""
+    """Serve models over HTTP: a web page, and the APIs of LibreTranslate and OpenAI.
+
+    Example:
+      regard serve models/en-de models/tales --port 8000
+    """
     with _ended_by_signals():
         _serve(models, host, port, names or [], api_key, without_key, queue, verbose)
 

@@ -14,7 +14,10 @@ from regard.families import all_families, find_recipe, find_surface
 from regard.text.corpus import PairFiles
 
 STARTS = ("encoder", "decoder")  # models that one is made of
-AGAIN = "Run it again with the same --to and it resumes from its last checkpoint, bit for bit."
+AGAIN = (
+    "Without --minutes, --epochs or --steps it trains until early stopping. The same command again resumes from the "
+    "last checkpoint, bit for bit."
+)
 
 
 class TrainGroup(TyperGroup):
@@ -34,30 +37,33 @@ class TrainGroup(TyperGroup):
 
 
 train_app = typer.Typer(
-    cls=TrainGroup, help="Train a model on your own text.", no_args_is_help=True, rich_markup_mode=None
+    cls=TrainGroup,
+    help="Train a model on your own text.",
+    epilog="\b\nExample:\n  regard train translate train.en train.de --to models/en-de",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 train_app.callback()(lambda: None)
 
 
 def _run_options(
-    to: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
+    to: Annotated[Path, typer.Option(help="Folder for the model and its run.", show_default=False)],
     size: Annotated[
-        Literal["tiny", "small", "base", "big"] | None, typer.Option(help="Else by the size of the corpus.")
+        Literal["tiny", "small", "base", "big"] | None,
+        typer.Option(help="Model size; default: by the size of the corpus."),
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Train this long.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Train this many times over the text.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Train this many updates.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Stop after this time.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Stop after this many passes over the text.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Stop after this many updates.")] = None,
     start: Annotated[Path | None, typer.Option("--from", help="Fine-tune this model, with its tokenizer.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed, another run.")] = None,
-    device: Annotated[Literal["auto", "cpu", "cuda", "mps"] | None, typer.Option(help="Where to compute.")] = None,
-    workers: Annotated[
-        str | None, typer.Option(help="Processes that train together: a number, or auto to measure.")
-    ] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file of settings.")] = None,
-    assignments: Annotated[list[str], typer.Option("--set", help="One setting, section.key=value; repeatable.")] = [],  # noqa: B006
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over, even if there is a checkpoint to resume from.")
-    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
+    device: Annotated[Literal["auto", "cpu", "cuda", "mps"] | None, typer.Option(help="Device to train on.")] = None,
+    workers: Annotated[str | None, typer.Option(help="Data-parallel processes: a number, or auto to measure.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file of settings.")] = None,
+    assignments: Annotated[
+        list[str], typer.Option("--set", help="Override a setting, section.key=value; repeatable.")
+    ] = [],  # noqa: B006
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
 ) -> dict[str, Any]:
     """The options of every training: settings, and whether to start over."""
     flags = {"size": size, "seed": seed, "device": device, "workers": workers}
@@ -75,7 +81,7 @@ def _make(task: str) -> Any:
         _train(task, run, own(**given))
 
     command = with_parameters(run_training, own, {**inspect.signature(own).parameters, **shared})
-    return make_command(task, command, f"{inspect.getdoc(own)}\n\n{AGAIN}")
+    return make_command(task, command, AGAIN)
 
 
 def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:

@@ -40,10 +40,10 @@ def _ours(name: str, pipeline: str, help: str | None = None, **more: Any) -> Fam
 
 
 _OURS = [
-    _ours("translate", "Translator", "Translate line by line: as many lines come out as go in, in the same order."),
-    _ours("write", "Writer", "Continue a text, shown as it is generated."),
-    _ours("fill", "Filler", "Fill the gaps of a text: the likeliest words with their probabilities."),
-    _ours("answer", "Answerer", "Answer a question about a story, and show the attention of each hop.",
+    _ours("translate", "Translator", "Translate a file or standard input, line by line."),
+    _ours("write", "Writer", "Generate text from a prompt."),
+    _ours("fill", "Filler", "Predict the masked words of a text."),
+    _ours("answer", "Answerer", "Answer a question about a story.",
           shape=MEMORY_NETWORK),
     Family("encode", "regard.families.encode.pipeline:Encoder", surface="regard.families.encode.surface:ENCODE"),
     Family("decode", "regard.families.encode.decoder:Decoder", surface="regard.families.encode.surface:DECODE"),

@@ -9,18 +9,19 @@ from regard.errors import ConfigError
 
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 Columns = Annotated[
-    str | None, typer.Option(help="Columns of a .tsv file: source,target, counted from 1; 1,2 if not given.")
+    str | None, typer.Option(help="Source and target column of a .tsv file, counted from 1; default: 1,2.")
 ]
-Keys = Annotated[str | None, typer.Option(help="Keys of a .jsonl file: source,target.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (per line) for machines.")]
+Keys = Annotated[str | None, typer.Option(help="Source and target key of a .jsonl file, such as de,en.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Engine = Annotated[
     Literal["torch", "ctranslate2"] | None,
-    typer.Option(help="What runs the model; else the fastest.", show_default=False),
+    typer.Option(help="Inference engine; default: the fastest.", show_default=False),
 ]
 Precision = Annotated[
-    Literal["float32", "int8"] | None, typer.Option(help="int8 is smaller and a little less exact.", show_default=False)
+    Literal["float32", "int8"] | None,
+    typer.Option(help="Of the weights; int8 is smaller and slightly less accurate.", show_default=False),
 ]
-Valid = Annotated[list[Path], typer.Option(help="Text to validate on; repeatable. Else some of the text is held out.")]
+Valid = Annotated[list[Path], typer.Option(help="Validation text; repeatable. Default: part of the text is held out.")]
 
 
 def choose_pair(columns: str | None, keys: str | None) -> dict[str, Any]:

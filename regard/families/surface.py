@@ -153,7 +153,7 @@ async def answer_texts(served: Served, asked: TextBody) -> dict[str, Any]:
 def run_command(
     out: Terminal,
     model: Model,
-    text: Annotated[str | None, typer.Argument(help="A text; else the lines of standard input.")] = None,
+    text: Annotated[str | None, typer.Argument(help="A text; default: the lines of standard input.")] = None,
     as_json: Json = False,
 ) -> None:
     """Text in, text out: each line of standard input, or the text that is given."""

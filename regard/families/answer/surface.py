@@ -19,11 +19,17 @@ MOST_SHOWN, LEAST_SHOWN = 4, 0.05  # sentences of a hop, and the least attention
 def command(
     out: Terminal,
     model: Model,
-    story: Annotated[Path, typer.Argument(help="A story, one sentence a line; - for stdin.", show_default=False)],
-    question: Annotated[str, typer.Argument(help="What to answer.", show_default=False)],
+    story: Annotated[
+        Path, typer.Argument(help="File of a story, one sentence per line; - for standard input.", show_default=False)
+    ],
+    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
     as_json: Json = False,
 ) -> None:
-    """Answer a question about a story, and show the attention of each hop."""
+    """Answer a question about a story, and show the attention of each hop.
+
+    Example:
+      regard answer models/stories story.txt "Where is Mary?"
+    """
     answerer = out.open(model)
     found = answerer.answer(read_sentences(None if str(story) == "-" else story), question)
     for note in found.notes:
@@ -47,7 +53,11 @@ def train(
     ],
     valid: Valid = [],  # noqa: B006
 ) -> dict[str, Any]:
-    """Train an answerer of questions on stories, of one kind or of many together."""
+    """Train a memory network to answer questions about stories, of one bAbI task or of many together.
+
+    Example:
+      regard train answer qa1_train.txt qa2_train.txt --to models/stories
+    """
     return {"stories": stories, "valid": valid}
 
 

@@ -18,11 +18,15 @@ from regard.text.given import name_unknown
 def command(
     out: Terminal,
     model: Model,
-    text: Annotated[str, typer.Argument(help=f"A text in which {MASK} marks each gap.", show_default=False)],
-    top: Annotated[int, typer.Option(min=1, help="Candidates for each gap.")] = TOP,
+    text: Annotated[str, typer.Argument(help=f"A text with {MASK} in place of each masked word.", show_default=False)],
+    top: Annotated[int, typer.Option(min=1, help="Candidates for each mask.")] = TOP,
     as_json: Json = False,
 ) -> None:
-    """Fill the gaps of a text: the likeliest words with their probabilities."""
+    """Predict the masked words of a text, with their probabilities.
+
+    Example:
+      regard fill models/words "The dog [MASK] in the garden." --top 3
+    """
     filled = out.open(model).fill(text, top=top)
     if filled.unknown:
         out.status(f"Note: {name_unknown(filled.unknown)}")
@@ -38,11 +42,15 @@ def command(
 def train(
     text: Annotated[
         list[Path],
-        typer.Argument(help="Files of text, one sentence a line or more, or folders of them.", show_default=False),
+        typer.Argument(help="Text files, one or more sentences per line, or folders of them.", show_default=False),
     ],
     valid: Valid = [],  # noqa: B006
 ) -> dict[str, Any]:
-    """Train a filler of gaps on lines of text."""
+    """Train a masked language model on lines of text.
+
+    Example:
+      regard train fill sentences.txt --to models/words --minutes 20
+    """
     return {"text": text, "valid": valid}
 
 

@@ -26,33 +26,38 @@ def command(
     out: Terminal,
     model: Model,
     file: Annotated[
-        Path | None, typer.Argument(help="A file to translate; else standard input.", show_default=False)
+        Path | None, typer.Argument(help="File to translate; default: standard input.", show_default=False)
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Translate this text.", show_default=False)] = None,
+    text: Annotated[str | None, typer.Option(help="Translate this text instead.", show_default=False)] = None,
     beam: Annotated[
         int | None,
-        typer.Option(
-            min=1, help=f"Translations kept alive while searching; 1 is greedy; {BEAM}, or N of --n-best if more."
-        ),
+        typer.Option(min=1, help=f"Beam width; 1 is greedy decoding; default: {BEAM}, or N of --n-best."),
     ] = None,
     length_penalty: Annotated[
-        float | None, typer.Option(min=0, help="Of a beam: above 0, longer translations are not at a loss; 1.")
+        float | None, typer.Option(min=0, help="Length normalization of beam scores; 0 is none; default: 1.")
     ] = None,
     max_length: Annotated[
-        int | None, typer.Option(min=1, help="Most tokens of a translation; else by the source.")
+        int | None, typer.Option(min=1, help="Most tokens of a translation; default: by the source.")
     ] = None,
-    n_best: Annotated[int, typer.Option(min=1, help="Print the N best: line ||| text ||| score.")] = 1,
-    prefix: Annotated[str, typer.Option(help="What every translation begins with.")] = "",
+    n_best: Annotated[int, typer.Option(min=1, help="Print the N best hypotheses: line ||| text ||| score.")] = 1,
+    prefix: Annotated[str, typer.Option(help="Force every translation to begin with this.")] = "",
     terms: Annotated[
-        Path | None, typer.Option(help="Terms and how to translate them: term, tab, translation.", show_default=False)
+        Path | None, typer.Option(help="Terminology constraints: a file of term, tab, translation.", show_default=False)
     ] = None,
-    alignments: Annotated[bool, typer.Option("--alignments", help="Append which words belong together.")] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="Choose among each source's likely words only.")] = False,
+    alignments: Annotated[
+        bool, typer.Option("--alignments", help="Append the word alignment, such as 0-0 1-2.")
+    ] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Decode over a vocabulary shortlist of each source.")] = False,
     engine: Engine = None,
     precision: Precision = None,
     as_json: Json = False,
 ) -> None:
-    """Translate line by line: as many lines come out as go in, in the same order."""
+    """Translate a file or standard input, line by line: line N of the output translates line N of the input.
+
+    Example:
+      regard translate models/en-de test.en --beam 4 > test.de
+      echo "The dog sleeps." | regard translate models/en-de --alignments
+    """
     refuse_together(text=text, file=file)
     refuse_together(prefix=prefix or None, terms=terms)
     if beam is not None and n_best > beam:
@@ -78,19 +83,28 @@ def train(
     source: Annotated[
         Path, typer.Argument(help="Source text, or one .tsv or .jsonl file of pairs.", show_default=False)
     ],
-    target: Annotated[Path | None, typer.Argument(help="Target text, line by line.", show_default=False)] = None,
-    valid_source: Annotated[Path | None, typer.Option("--valid-source", "--valid", help="Text to validate on.")] = None,
-    valid_target: Annotated[Path | None, typer.Option(help="Its translation.")] = None,
+    target: Annotated[
+        Path | None, typer.Argument(help="Target text; line N translates line N of the source.", show_default=False)
+    ] = None,
+    valid_source: Annotated[
+        Path | None, typer.Option("--valid-source", "--valid", help="Validation source, or pairs.")
+    ] = None,
+    valid_target: Annotated[Path | None, typer.Option(help="Validation target.")] = None,
     columns: Columns = None,
     keys: Keys = None,
-    source_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
-    target_language: Annotated[str | None, typer.Option(help="Else from the file's suffix.")] = None,
+    source_language: Annotated[str | None, typer.Option(help="Language code; default: the file's suffix.")] = None,
+    target_language: Annotated[str | None, typer.Option(help="Language code; default: the file's suffix.")] = None,
     encoder: Annotated[
-        Path | None, typer.Option(help="A BERT that reads; with --decoder, the translator is made of the two.")
+        Path | None, typer.Option(help="Initialize the encoder from this BERT; needs --decoder.")
     ] = None,
-    decoder: Annotated[Path | None, typer.Option(help="A BERT that writes; its cross-attention is fresh.")] = None,
+    decoder: Annotated[Path | None, typer.Option(help="Initialize the decoder from this BERT.")] = None,
 ) -> dict[str, Any]:
-    """Train a translator from two parallel files, or one file of pairs."""
+    """Train a translation model (encoder-decoder) on two parallel files, or one file of pairs.
+
+    Example:
+      regard train translate train.en train.de --to models/en-de --minutes 30
+      regard train translate pairs.tsv --columns 2,1 --to models/de-en --size small
+    """
     languages = {"source_language": source_language, "target_language": target_language}
     return {
         "settings": {name: code for name, code in languages.items() if code},

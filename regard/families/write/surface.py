@@ -18,21 +18,25 @@ from regard.text.stories import read_stdin
 def command(
     out: Terminal,
     model: Model,
-    prompt: Annotated[str, typer.Argument(help="What the text begins with; - reads it from standard input.")] = "",
-    tokens: Annotated[int, typer.Option(min=1, help="Most tokens to write.")] = TOKENS,
-    temperature: Annotated[
-        float, typer.Option(help="0 takes the likeliest; below 1 is careful, above bold.")
-    ] = TEMPERATURE,
-    top_k: Annotated[int | None, typer.Option(help="Draw only from the k likeliest tokens.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Draw only from the likeliest with this share.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same seed writes the same text.")] = None,
-    stop: Annotated[list[str], typer.Option(help="Stop before this text; repeatable.")] = [],  # noqa: B006
-    samples: Annotated[int, typer.Option(min=1, help="Continuations; a blank line between them.")] = 1,
+    prompt: Annotated[str, typer.Argument(help="Prompt; - reads it from standard input.")] = "",
+    tokens: Annotated[int, typer.Option(min=1, help="Most tokens to generate.")] = TOKENS,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature; 0 is greedy decoding.")] = TEMPERATURE,
+    top_k: Annotated[int | None, typer.Option(help="Sample from the k likeliest tokens.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Sample from the likeliest tokens with this total probability.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed; the same seed generates the same text.")] = None,
+    stop: Annotated[list[str], typer.Option(help="Stop before this string; repeatable.")] = [],  # noqa: B006
+    samples: Annotated[int, typer.Option(min=1, help="Number of continuations; a blank line between them.")] = 1,
     engine: Engine = None,
     precision: Precision = None,
     as_json: Json = False,
 ) -> None:
-    """Continue a text, shown as it is generated."""
+    """Generate text from a prompt, printed as it is generated.
+
+    Example:
+      regard write models/tales "Once upon a time" --tokens 100 --top-p 0.9 --seed 1
+    """
     Sampling(temperature, top_k, top_p)  # wrong values are refused before the model is opened
     if temperature == 0 and (top_k or top_p):
         raise ConfigError("--top-k and --top-p are about what is drawn; --temperature 0 draws nothing, leave them out")
@@ -61,7 +65,11 @@ def train(
     ],
     valid: Valid = [],  # noqa: B006
 ) -> dict[str, Any]:
-    """Train a writer on running text."""
+    """Train a causal language model on running text.
+
+    Example:
+      regard train write books/ --to models/tales --epochs 10
+    """
     return {"text": text, "valid": valid}
 
 
