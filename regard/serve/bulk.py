@@ -27,7 +27,7 @@ from regard.serve.guard import BODY, error_response, log
 
 HEAD = struct.Struct("<QII")  # the number of a request, bytes of JSON, bytes of a body
 READY = 0  # the number of no request: the process is ready
-PRIORITY = 10  # how far it steps back, its engine not counted
+PRIORITY = 3  # how far it steps back: it has one interpreter, and refuses at once; its engine steps back further
 
 Frame = tuple[int, dict[str, Any], bytes]
 
