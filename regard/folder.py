@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ Stamp = tuple[int, int, int]
 TOKENIZER, CONFIG = "tokenizer.json", "config.json"
 FORMAT = 1  # of a folder, as in regard.json
 RUN = "run"  # training state; may be deleted
-MOST_BYTES = 2**40  # of weights
+BLOCK = 2**20  # bytes that are copied at a time
 TRIES = 10  # to open a model that is being replaced
 OF_A_MODEL = {".json", ".safetensors", ".txt", ".spm"}  # endings of files that a folder of Hugging Face's is read from
 
@@ -222,7 +224,24 @@ class ModelFolder:
             there = [path for path in self.path.iterdir() if path.is_file() and path.resolve().parent == place]
         self.refuse_changed()
         names = [path.name for path in there if path.name not in {ABOUT, MARK}]
-        write_model(other, self.about, {name: self.read(name, MOST_BYTES) for name in names})
+        try:
+            write_model(other, self.about, {name: partial(self._copy, name) for name in names})
+        except FolderError:
+            shutil.rmtree(other, ignore_errors=True)  # it was not there before
+            raise
+
+    def _copy(self, name: str, to: Path) -> None:
+        """Copies a file block by block: weights may be larger than the memory."""
+
+        def copy_and_hash(path: Path) -> str:
+            found = hashlib.sha256()
+            with open_regular(path) as file, to.open("wb") as copied:
+                while block := file.read(BLOCK):
+                    found.update(block)
+                    copied.write(block)
+            return found.hexdigest()
+
+        self._refuse_other(self.file(name), copy_and_hash)
 
 
 def refuse_existing(folder: Path, verb: str) -> None:

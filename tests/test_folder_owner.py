@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import tracemalloc
 
 import pytest
 from test_folder import contents, marks
 
 import regard
-from regard.folder import write_model
+from regard.errors import FolderError
+from regard.folder import ModelFolder, write_model
 
 
 def names(path):
@@ -147,3 +149,25 @@ def test_what_a_killed_process_was_writing_is_removed_by_the_next(tmp_path):
     (tmp_path / "chapter.unfinished").write_text("mine")
     write_model(tmp_path, {"mark": "new"}, contents("new"))
     assert names(tmp_path) == sorted([*contents(""), "regard.json", "chapter.unfinished"])
+
+
+def test_a_model_is_copied_in_bounded_memory(tmp_path, folder):
+    """Weights may be larger than the memory: what is held at a time is a block, not a file."""
+    shutil.copytree(folder, tmp_path / "large")
+    (tmp_path / "large" / "notes.bin").write_bytes(os.urandom(2**20) * 64)
+    model = ModelFolder(tmp_path / "large")
+    tracemalloc.start()
+    model.copy_to(tmp_path / "copy")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**24
+    assert (tmp_path / "copy" / "notes.bin").read_bytes() == (tmp_path / "large" / "notes.bin").read_bytes()
+
+
+def test_a_copy_that_fails_leaves_nothing(tmp_path, folder):
+    shutil.copytree(folder, tmp_path / "mine")
+    model = ModelFolder(tmp_path / "mine")
+    (tmp_path / "mine" / "model.safetensors").write_bytes(b"other")
+    with pytest.raises(FolderError, match=r"model\.safetensors"):
+        model.copy_to(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()

@@ -8,8 +8,10 @@ import json
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Self
+from unicodedata import combining
 
 from tokenizers import Tokenizer as Pieces
 from tokenizers import decoders, models, pre_tokenizers, processors
@@ -19,6 +21,8 @@ from regard.files import parse_json, read_regular
 from regard.text.bounds import MOST_BYTES, check_tokenizer, most_bytes
 
 FILE, ROLES_FILE = "tokenizer.json", "roles.json"
+MARKS = 8  # characters of a letter with its marks that are tried
+NEVER = "\U0010fffd"  # for private use: no vocabulary of characters has it
 # Names of our own special pieces, and the usual ones of others: asked only where no file says who has a role.
 LONG = 2000  # characters of a text from which on the GIL is released while it is encoded
 ROLES = {
@@ -128,6 +132,8 @@ class Tokenizer:
 
     def unknown(self, text: str) -> list[str]:
         """The parts of a text that have no token, in order: what becomes the unknown token, and what is dropped."""
+        if self._unknown_or_none is None:
+            return self._dropped(text)
         try:
             found = self._pieces.encode(text, add_special_tokens=False)
         except (UnicodeEncodeError, TypeError):  # it is refused where it is encoded to be read
@@ -142,6 +148,24 @@ class Tokenizer:
             reached = max(reached, end)
         parts[reached] = text[reached:].strip()
         return [part for part in parts.values() if part]
+
+    def _dropped(self, text: str) -> list[str]:
+        """What a vocabulary without an unknown token leaves out; offsets do not say where that was in a word."""
+        clusters = list(text[:1])
+        for letter in text[1:]:  # a mark belongs to the letter before it, with which it may be one character
+            clusters[-1:] = [clusters[-1] + letter] if combining(letter) else [clusters[-1], letter]
+        tried = {one: [one, *(one.replace(mark, "") for mark in one[1:MARKS])] for one in clusters if not one.isspace()}
+        try:
+            nothing, *each = self.encode_all([NEVER, *chain.from_iterable(tried.values())], is_part=True)
+        except ConfigError:  # it is refused where it is encoded to be read
+            return []
+        found, lost = iter(each), dict[str, str]()
+        for one, forms in tried.items():
+            ids, *without = [next(found) for _ in forms]
+            marks = "".join(mark for mark, same in zip(one[1:MARKS], without, strict=True) if same == ids)
+            lost[one] = one if ids == nothing else marks
+        runs = groupby((lost.get(one, "") for one in clusters), bool)
+        return ["".join(run) for is_lost, run in runs if is_lost]
 
     def may_lack(self, ids: Sequence[int]) -> bool:
         """Whether part of their text may be unknown: it is among them, or there is none and such parts are dropped."""

@@ -6,7 +6,7 @@ import pytest
 import torch
 from conftest import family_settings
 from tokenizers import Tokenizer as Pieces
-from tokenizers import models, pre_tokenizers
+from tokenizers import models, normalizers, pre_tokenizers
 from typer.testing import CliRunner
 
 import regard
@@ -136,7 +136,14 @@ def test_what_a_vocabulary_leaves_out_is_found():
     pieces.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer = Tokenizer(pieces)
     assert tokenizer.unknown("ab c a") == ["c"] and tokenizer.unknown("ab ba") == []
-    assert tokenizer.unknown("漢b字") and tokenizer.unknown("") == []
+    assert tokenizer.unknown("漢b字") == ["漢", "字"] and tokenizer.unknown("") == []
+    assert tokenizer.unknown("a漢b") == ["漢"] and tokenizer.unknown("ab漢漢 a") == ["漢漢"]
+    assert tokenizer.unknown("a\u0301b") == ["\u0301"]
+    pieces.normalizer = normalizers.NFC()
+    assert Tokenizer(pieces).unknown("a\u0301b") == ["a\u0301"]  # á is not in it
+    composed = Pieces(models.BPE({"á": 0, "b": 1}, []))
+    composed.normalizer = normalizers.NFC()
+    assert Tokenizer(composed).unknown("a\u0301b漢") == ["漢"]
 
 
 def test_what_a_vocabulary_without_an_unknown_piece_drops_is_noted(encoder_folder):
