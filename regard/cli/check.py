@@ -12,9 +12,11 @@ import typer
 
 from regard.cli.output import print_data, print_status
 from regard.errors import CorpusError
-from regard.families.options import Columns, Keys, pair_of_numbers, pair_of_words
-from regard.text.corpus import PairFiles, counted, holds_pairs, refuse_unread
+from regard.families.options import Columns, Keys, choose_columns
+from regard.text.corpus import PairFiles, counted, kind_of, refuse_unread
+from regard.text.readers import find_kind
 from regard.text.readers.packed import without_packing
+from regard.text.readers.rows import Choice
 
 WORST_FIRST = ("yes", "a little", "if", "no")
 QUICK_LINES = 50_000  # that the check at the beginning of a training reads
@@ -23,7 +25,9 @@ QUICK_LINES = 50_000  # that the check at the beginning of a training reads
 def check(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Two parallel files, one .tsv or .jsonl of pairs, or running text.", show_default=False),
+        typer.Argument(
+            help="Two parallel files, one file of rows (TSV, CSV, JSONL, TMX, …), or running text.", show_default=False
+        ),
     ],
     against: Annotated[
         list[Path] | None,
@@ -51,13 +55,13 @@ def check(
     from regard.text.problems import Report
     from regard.text.running import TextFiles
 
-    chosen = pair_of_numbers(columns or "1,2"), pair_of_words(keys) if keys else None
-    pairs = None if plain else pairs_of(files, *chosen)
-    refuse_unread(chosen[0] if columns else None, chosen[1], *filter(None, [pairs]))
+    chosen = choose_columns(columns, keys)
+    pairs = None if plain else pairs_of(files, **chosen)
+    refuse_unread(chosen["columns"], chosen["keys"], *([kind_of(pairs)] if pairs and not pairs.target else []))
     texts = None
     try:
         known = hashes_of(against or [], pairs)
-        valid = pairs_of(against, *chosen) if pairs and against else None
+        valid = pairs_of(against, **chosen) if pairs and against else None
         with reading(files) as tick:
             if pairs:
                 report = check_pairs(pairs, known, tick, valid=valid)
@@ -72,13 +76,13 @@ def check(
         raise typer.Exit(1)
 
 
-def pairs_of(files: list[Path], columns: tuple[int, int], keys: tuple[str, str] | None) -> PairFiles | None:
+def pairs_of(files: list[Path], columns: Choice | None, keys: tuple[str, ...] | None) -> PairFiles | None:
     """Files as pairs, if they are: two of them, or one whose name says so."""
     from regard.text.stories import look_like_stories
 
     if len(files) == 2 and not look_like_stories(files):
         return PairFiles(files[0], files[1])
-    if len(files) == 1 and holds_pairs(files[0]):
+    if len(files) == 1 and find_kind(files[0]):
         return PairFiles(files[0], None, columns, keys)
     return None
 
@@ -114,7 +118,7 @@ def describe(report: Any) -> str:
         if len(names) < 3
         else f"{len(names)} files: {', '.join(names[:3])}" + ", ..." * (len(names) > 3)
     )
-    is_pairs = report.shape in ("files", "tsv", "jsonl")
+    is_pairs = report.shape not in ("text", "stories")
     places = f" in {len(names)} files" if len(names) > 1 and not is_pairs else ""
     lines = [f"{title}: {counted(report.lines, 'pairs' if is_pairs else 'lines')}{places}"]
     if report.stops:

@@ -20,7 +20,7 @@ from regard.cli.settings import applying
 from regard.cli.train import train_app
 from regard.errors import ConfigError, FolderError
 from regard.families import all_families, import_part
-from regard.families.options import Columns, Json, Keys, Model, choose_pair
+from regard.families.options import Columns, Json, Keys, Model, choose_columns
 
 app = typer.Typer(
     name="regard",
@@ -100,7 +100,7 @@ def evaluate(
         raise ConfigError("--reverse is to align with; give the links to compare with too, by --gold")
     options = {
         "against": against, "tokenize": tokenize, "beam": beam, "stride": stride, "gold": gold, "reverse": reverse,
-        **choose_pair(columns, keys),
+        **choose_columns(columns, keys),
     }  # fmt: skip
     opened = load(model)
     if not hasattr(opened, "evaluate"):

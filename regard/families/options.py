@@ -9,9 +9,10 @@ from regard.errors import ConfigError
 
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 Columns = Annotated[
-    str | None, typer.Option(help="Source and target column of a .tsv file, counted from 1; default: 1,2.")
+    str | None,
+    typer.Option(help="Columns of a table, by number from 1 or by name: source,target, or one of running text."),
 ]
-Keys = Annotated[str | None, typer.Option(help="Source and target key of a .jsonl file, such as de,en.")]
+Keys = Annotated[str | None, typer.Option(help="Keys of a .jsonl file or languages of a .tmx file, such as de,en.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Engine = Annotated[
     Literal["torch", "ctranslate2"] | None,
@@ -24,25 +25,18 @@ Precision = Annotated[
 Valid = Annotated[list[Path], typer.Option(help="Validation text; repeatable. Default: part of the text is held out.")]
 
 
-def choose_pair(columns: str | None, keys: str | None) -> dict[str, Any]:
-    """Which columns or keys of a file are source and target, where they are given."""
-    return {"columns": pair_of_numbers(columns) if columns else None, "keys": pair_of_words(keys) if keys else None}
+def choose_columns(columns: str | None, keys: str | None) -> dict[str, Any]:
+    """Which columns or keys of a file are read, where they are given: `2,1`, `de,en` or `text`."""
+    numbered = tuple(int(name) if name.isdigit() else name for name in split_names(columns)) if columns else None
+    return {"columns": numbered, "keys": split_names(keys) if keys else None}
 
 
-def pair_of_words(text: str) -> tuple[str, str]:
-    """`de,en` as a pair."""
-    words = [word.strip() for word in text.split(",")]
-    if len(words) != 2 or not all(words):
-        raise typer.BadParameter(f"{text!r} is not two names with a comma between them, as in de,en")
-    return words[0], words[1]
-
-
-def pair_of_numbers(text: str) -> tuple[int, int]:
-    """`2,1` as a pair."""
-    first, second = pair_of_words(text)
-    if not (first.isdigit() and second.isdigit()):
-        raise typer.BadParameter(f"{text!r} is not two numbers with a comma between them, as in 2,1")
-    return int(first), int(second)
+def split_names(text: str) -> tuple[str, ...]:
+    """One or two names."""
+    words = tuple(word.strip() for word in text.split(","))
+    if len(words) > 2 or not all(words):
+        raise typer.BadParameter(f"{text!r} is not one name, or two with a comma between them, as in de,en or 2,1")
+    return words
 
 
 def refuse_together(**options: Any) -> None:

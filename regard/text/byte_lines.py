@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.text.corpus import LONGEST_LINE, PairFiles, kind_of, limited_lines, open_text
+from regard.text.corpus import LONGEST_LINE, PairFiles, each_pair, kind_of, limited_lines, open_rows, open_text
+from regard.text.readers.jsonl import text_under
+from regard.text.readers.rows import Choice
 
 Raws = tuple[bytes | None, bytes | None]
 
@@ -52,12 +55,30 @@ def raw_pairs(files: PairFiles, on_broken: Callable[[int, str], None]) -> Iterat
     if files.target is not None:
         yield from _side_by_side(raw_lines(files.source), raw_lines(files.target))
         return
-    split = _cells if kind_of(files) == "columns" else _entries
+    split = {"tsv": _cells, "jsonl": _entries}.get(kind_of(files).name)
+    if split is None:
+        with suppress(CorpusError):  # training's own reader names what is wrong
+            for pair in each_pair(files):
+                yield pair.line, (pair.source.encode(), pair.target.encode())
+        return
+    chosen, header = _choose(files)
     for number, raw in enumerate(raw_lines(files.source), start=1):
-        if (found := split(files, raw.removesuffix(b"\n"))) is not None:
+        if header and number == 1:
+            continue
+        if (found := split(chosen, raw.removesuffix(b"\n"))) is not None:
             yield number, found
         elif raw.strip() or split is _cells:
             on_broken(number, raw.decode(errors="replace").rstrip("\r\n"))
+
+
+def _choose(files: PairFiles) -> tuple[Choice | None, str | None]:
+    """Which columns or keys are read, and the header; of a file that cannot be opened as a table, what was chosen."""
+    try:
+        table = open_rows(files.source, files.wanted)
+        places = table.choose(files.wanted, 2)
+    except CorpusError:
+        return files.wanted, None
+    return tuple(table.names[place] if table.word == "keys" else place + 1 for place in places), table.header
 
 
 def _side_by_side(left: Iterator[bytes], right: Iterator[bytes]) -> Iterator[tuple[int, Raws]]:
@@ -71,20 +92,20 @@ def _side_by_side(left: Iterator[bytes], right: Iterator[bytes]) -> Iterator[tup
             return
 
 
-def _cells(files: PairFiles, line: bytes) -> Raws | None:
+def _cells(columns: Choice | None, line: bytes) -> Raws | None:
     end = b"\r" * line.endswith(b"\r")  # counted for the pair
     cells = line.removesuffix(b"\r").split(b"\t")
-    first, second = files.columns
+    first, second = [one for one in columns or () if isinstance(one, int)] or (1, 2)
     return (cells[first - 1], cells[second - 1] + end) if len(cells) >= max(first, second) else None
 
 
-def _entries(files: PairFiles, line: bytes) -> Raws | None:
+def _entries(keys: Choice | None, line: bytes) -> Raws | None:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
     if not isinstance(entry, dict):
         return None
-    texts = [entry.get(key) for key in files.keys or list(entry)[:2]]
+    texts = [text_under(entry, str(key)) for key in keys or list(entry)[:2]]
     raws = [text.encode("utf-8", "surrogatepass") for text in texts if isinstance(text, str)]
     return (raws[0], raws[1] + b"\r" * line.endswith(b"\r")) if len(raws) == 2 else None

@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+from regard.errors import CorpusError
 from regard.files import hash_file
 from regard.text.byte_lines import raw_lines, raw_pairs, raw_pieces
-from regard.text.corpus import UTF8_MARK, PairFiles, counted, guess_languages, holds_pairs, kind_of, verify_pairs
+from regard.text.corpus import UTF8_MARK, PairFiles, counted, guess_languages, kind_of, open_rows, verify_pairs
 from regard.text.languages import FUNCTION_WORDS, count_words, find_foreign, guess_language, likeness, words_of
 from regard.text.problems import EXAMPLES, LONGEST_LETTERS, LONGEST_WORDS, Report
+from regard.text.readers import find_kind
 from regard.text.running import TextFiles, verify_documents
 from regard.text.stories import look_like_stories, verify_stories
 
@@ -37,9 +40,10 @@ def check_pairs(
 ) -> Report:  # fmt: skip
     """Pairs of lines. tick: hears how many lines and bytes were read, now and then. most: a quick look at so many lines
     at most, which compares a sample. valid: pairs to validate or test on, which should be the same way round."""
-    shape = "files" if files.target else {"columns": "tsv", "keys": "jsonl"}[kind_of(files)]
+    shape = "files" if files.target else kind_of(files).name
     report = Report([path.name for path in files.paths], shape)
     checks = _PairChecks(report, files, held_out)
+    _note_header(report, files)
     read = 0
     ends = None
     for number, raws in raw_pairs(files, lambda number, raw: report.note("columns", files.source, number, raw)):
@@ -245,10 +249,10 @@ class _PairChecks:
 
     def _check_names(self) -> None:
         """Whether files are in the languages that their names, or the keys, say."""
-        names = [(name or "").lower().replace("_", "-").split("-")[0] for name in guess_languages(self.files)]
-        named = [name if name in FUNCTION_WORDS else None for name in names]
         if min(words.total() for words in self._words) < 1000:
             return
+        names = [(name or "").lower().replace("_", "-").split("-")[0] for name in guess_languages(self.files)]
+        named = [name if name in FUNCTION_WORDS else None for name in names]
         guessed = [
             guess_language(words, name) if name else None for words, name in zip(self._words, named, strict=True)
         ]
@@ -283,6 +287,14 @@ def _note_strange(report: Report, path: Path, number: int, text: str) -> None:
         report.note("control", path, number, text)
 
 
+def _note_header(report: Report, files: PairFiles) -> None:
+    with suppress(CorpusError):
+        table = open_rows(files.source, files.wanted) if not files.target else None
+        if table and (table.header or table.may_be_header):
+            kind = "header" if table.header else "likely header"
+            report.note(kind, files.source, 1, table.header or table.may_be_header or "")
+
+
 def _note_same_files(report: Report, paths: list[Path]) -> None:
     """Files of one size are compared by their hashes."""
     sizes = Counter(path.stat().st_size for path in paths)
@@ -298,7 +310,7 @@ def hashes_of(paths: list[Path], like: PairFiles | None = None) -> frozenset[int
     """The lines of text to validate or test on; of pairs in one file, their sources; of running text, long lines."""
     found = set()
     for path in paths:
-        if like and holds_pairs(path):
+        if like and find_kind(path):
             pairs = PairFiles(path, None, like.columns, like.keys)
             raws = (raw[0] or b"" for _, raw in raw_pairs(pairs, lambda number, raw: None))
         else:

@@ -1,21 +1,24 @@
-"""Reads text to learn from: parallel lines, TSV, JSONL, each also packed; says what is wrong and where.
+"""Reads text to learn from: parallel lines, or a file of rows in any format of `readers`; says what is wrong and where.
 
 Lines end at `\\n` and nowhere else. Knows nothing of tokens: what is too long is decided later.
 """
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from regard.errors import ConfigError, CorpusError
-from regard.files import hash_file, open_regular
-from regard.text.readers.packed import unpack, without_packing
+from regard.files import hash_file
+from regard.text.readers import KINDS, Kind, find_kind
+from regard.text.readers.documents import find_document
+from regard.text.readers.packed import open_unpacked, without_packing
+from regard.text.readers.rows import Choice, Table, one_line
 
-KINDS = {".tsv": "columns", ".tab": "columns", ".jsonl": "keys", ".ndjson": "keys", ".json": "keys"}  # of pairs
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
+NO_LANGUAGES = {"txt", "src", "tgt", "trg", "ref"}  # endings and names that are as short as codes
 HEAD = 4096  # bytes of a beginning
 LONGEST_LINE = 2**20  # bytes of a line of a pair or a story
 LONGEST_RUNNING = 2**27  # bytes of a line of running text, which may be one line as a whole
@@ -36,30 +39,36 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class PairFiles:
-    """Where pairs are: two parallel files, or one file of columns (TSV) or of keys (JSONL)."""
+    """Where pairs are: two parallel files, or one file of rows, such as TSV, CSV, JSONL or TMX."""
 
     source: Path
     target: Path | None = None
-    columns: tuple[int, int] = (1, 2)  # of a TSV file, counted from 1: source, target
-    keys: tuple[str, str] | None = None  # of a JSONL file: source, target
+    columns: Choice | None = None  # of a table, counted from 1 or by name: source, target
+    keys: tuple[str, ...] | None = None  # of objects, or languages of a translation memory: source, target
 
     def __post_init__(self) -> None:
-        first, second = self.columns
-        if min(self.columns) < 1 or first == second:
-            raise CorpusError(f"--columns {first},{second}: columns are counted from 1 and must differ, as in 2,1")
-        if self.keys and len({*self.keys}) == 1:
-            raise CorpusError(f"--keys {','.join(self.keys)}: keys must differ, as in de,en")
+        for option in ("columns", "keys"):
+            given: Choice | None = getattr(self, option)
+            if given is None:
+                continue
+            shown = ",".join(map(str, given))
+            if len(given) != 2 or len({*given}) == 1:
+                raise CorpusError(
+                    f"--{option} {shown}: two are wanted, source and target, which must differ, as in de,en"
+                )
+            if min((one for one in given if isinstance(one, int)), default=1) < 1:
+                raise CorpusError(f"--{option} {shown}: columns are counted from 1 and must differ, as in 2,1")
 
     @classmethod
     def of(
         cls,
         source: str | Path,
         target: str | Path | None = None,
-        columns: tuple[int, int] | None = None,
-        keys: tuple[str, str] | None = None,
+        columns: Choice | None = None,
+        keys: tuple[str, ...] | None = None,
     ) -> "PairFiles":
         """The same from names."""
-        return cls(Path(source), Path(target) if target else None, columns or (1, 2), keys)
+        return cls(Path(source), Path(target) if target else None, columns, keys)
 
     @property
     def paths(self) -> list[Path]:
@@ -68,13 +77,19 @@ class PairFiles:
 
     @property
     def reading(self) -> dict[str, str]:
-        """Which columns or keys are read, also by default; nothing of two parallel files."""
-        match kind_of(self):
-            case "columns":
-                return {"columns": ",".join(map(str, self.columns))}
-            case "keys":
-                return {"keys": ",".join(self.keys or _first_keys(self.source))}
-        return {}
+        """Which columns or keys are read, also by default, and whether there is a header; nothing of two files."""
+        if self.target is not None:
+            return {}
+        table = open_rows(self.source, self.wanted)
+        chosen = ",".join(table.names[place] for place in table.choose(self.wanted, 2))
+        given = ",".join(map(str, self.wanted or ())) or chosen
+        found = {kind_of(self).options[0]: given}
+        return found | {"header": table.header} if table.header else found
+
+    @property
+    def wanted(self) -> Choice | None:
+        """The columns that were chosen, if any were."""
+        return self.keys or self.columns
 
 
 @dataclass(frozen=True)
@@ -103,12 +118,6 @@ def read_lines(path: Path, *, keeps_ends: bool = False, longest: int = LONGEST_L
         raise CorpusError(f"{path} is empty; a corpus needs at least one line of text")
 
 
-def read_head(path: Path) -> bytes:
-    """The first bytes of a file, unpacked."""
-    with open_text(path) as file:
-        return file.read(HEAD)
-
-
 def read_whole(path: Path) -> str:
     """A whole file with its line ends (those of Windows become `\\n`)."""
     return "".join(read_lines(path, keeps_ends=True, longest=LONGEST_RUNNING))
@@ -118,20 +127,25 @@ def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
     """All pairs with text on both sides, in order, and those without."""
     pairs: list[Pair] = []
     empty: list[Pair] = []
-    for pair in _each_pair(files):
+    for pair in each_pair(files):
         (pairs if pair.source.strip() and pair.target.strip() else empty).append(pair)
     if not pairs:
         raise _nothing_in(files)
-    if not empty:
-        return pairs, []
-    first = empty[0]
-    side = files.source if not first.source.strip() else files.target or files.source
-    return pairs, [LeftOut("empty on one side", len(empty), f"{side} line {first.line}")]
+    left_out = _header_of(files)
+    if empty:
+        side = files.source if not empty[0].source.strip() else files.target or files.source
+        left_out.append(LeftOut("empty on one side", len(empty), f"{side} line {empty[0].line}"))
+    return pairs, left_out
+
+
+def _header_of(files: PairFiles) -> list[LeftOut]:
+    header = files.reading.get("header")
+    return [LeftOut("a header", 1, f"{files.source} line 1: {header}", "lines")] if header else []
 
 
 def verify_pairs(files: PairFiles) -> None:
     """Reads all pairs and keeps none; raises what `read_pairs` would."""
-    if not sum(bool(pair.source.strip() and pair.target.strip()) for pair in _each_pair(files)):
+    if not sum(bool(pair.source.strip() and pair.target.strip()) for pair in each_pair(files)):
         raise _nothing_in(files)
 
 
@@ -142,11 +156,13 @@ def _nothing_in(files: PairFiles) -> CorpusError:
 
 
 def guess_languages(files: PairFiles) -> tuple[str | None, str | None]:
-    """Source and target language: the suffixes of two files (`news.de`), or keys that look like codes (`de`)."""
+    """Source and target language: the suffixes of two files (`news.de`), or names of columns that look like codes."""
     if files.target is not None:
         names = [without_packing(path).suffix[1:] for path in files.paths]
-        return _language(names[0]), _language(names[1])
-    return (_language(files.keys[0]), _language(files.keys[1])) if files.keys else (None, None)
+    else:
+        table = open_rows(files.source, files.wanted)
+        names = [table.names[place].rpartition(".")[2] for place in table.choose(files.wanted, 2)]
+    return _language(names[0]), _language(names[1])
 
 
 def fingerprint(path: Path) -> str:
@@ -157,36 +173,42 @@ def fingerprint(path: Path) -> str:
         raise CorpusError(f"{path} cannot be read: {problem.strerror}") from None
 
 
-def _each_pair(files: PairFiles) -> Iterator[Pair]:
+def each_pair(files: PairFiles) -> Iterator[Pair]:
+    """All pairs in order, as a stream; those with an empty side too."""
     if files.target is not None:
-        return _parallel(files.source, files.target)
-    if kind_of(files) == "columns":
-        return _columns(files.source, files.columns)
-    return _keys(files.source, files.keys)
+        yield from _parallel(files.source, files.target)
+        return
+    kind_of(files)
+    table = open_rows(files.source, files.wanted)
+    for number, (source, target) in table.rows(table.choose(files.wanted, 2)):
+        yield Pair(one_line(source), one_line(target), number)
 
 
-def kind_of(files: PairFiles) -> str:
-    """Whether pairs are lines of two files, or columns or keys of one, by its name."""
-    if files.target is not None:
-        return "lines"
-    if kind := KINDS.get(without_packing(files.source).suffix.lower()):
+def open_rows(path: Path, wanted: Choice | None, longest: int = LONGEST_LINE) -> Table:
+    """A file of rows, opened by the reader of its name."""
+    kind = find_kind(path)
+    assert kind is not None, path
+    return kind.open(path, partial(read_lines, path, longest=longest), wanted)
+
+
+def kind_of(files: PairFiles) -> Kind:
+    """The format of the one file that pairs are in, by its name."""
+    if kind := find_kind(files.source):
         return kind
-    raise CorpusError(f"{files.source} is one file, and neither .tsv nor .jsonl; "
-                      f"give two parallel files (source, then target), or one .tsv or .jsonl file")  # fmt: skip
+    known = " or ".join((", ".join([*KINDS][:-1]), [*KINDS][-1]))
+    raise CorpusError(f"{files.source} is one file, and not of rows; "
+                      f"give two parallel files (source, then target), or one file that ends in {known}")  # fmt: skip
 
 
-def holds_pairs(path: Path) -> bool:
-    """Whether a single file is one of pairs, by its name."""
-    return without_packing(path).suffix.lower() in KINDS
-
-
-def refuse_unread(columns: tuple[int, int] | None, keys: tuple[str, str] | None, *files: PairFiles) -> None:
+def refuse_unread(columns: Choice | None, keys: Sequence[str] | None, *kinds: Kind) -> None:
     """An error for columns or keys that were chosen where no file has any."""
-    kinds = {kind_of(one) for one in files}
-    for name, given, ending in (("columns", columns, ".tsv"), ("keys", keys, ".jsonl")):
-        if given and name not in kinds:
-            raise ConfigError(f"--{name} {given[0]},{given[1]} is for pairs in a {ending} file, and none was given; "
-                              f"leave it out")  # fmt: skip
+    for name, given in (("columns", columns), ("keys", keys)):
+        if given and not any(name in kind.options for kind in kinds):
+            endings = ", ".join(ending for ending, kind in KINDS.items() if name in kind.options)
+            raise ConfigError(f"--{name} {','.join(map(str, given))} is for a file that ends in {endings}, and none "
+                              f"was given; leave it out")  # fmt: skip
+    if columns and keys and len({kind.options for kind in kinds}) == 1:
+        raise ConfigError("--columns and --keys cannot go together; give one of them")
 
 
 def _parallel(source: Path, target: Path) -> Iterator[Pair]:
@@ -205,74 +227,21 @@ def _parallel(source: Path, target: Path) -> Iterator[Pair]:
         raise CorpusError(f"{found}; line N of one must translate line N of the other")
 
 
-def _columns(path: Path, columns: tuple[int, int]) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path), start=1):
-        cells = line.split("\t")
-        if len(cells) < max(columns):
-            found = f"{path} line {number} has {counted(len(cells), 'columns')}, and column {max(columns)} is wanted"
-            raise CorpusError(f"{found}; columns are separated by tabs and chosen with --columns source,target")
-        yield Pair(cells[columns[0] - 1], cells[columns[1] - 1], number)
-
-
-def _keys(path: Path, keys: tuple[str, str] | None) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError) as problem:
-            rule = "a .jsonl file has one object per line"
-            raise CorpusError(f"{path} line {number} is not JSON ({problem}); {rule}") from None
-        if not isinstance(entry, dict):
-            raise CorpusError(f'{path} line {number} is not a JSON object as {{"de": …, "en": …}}; each line must be')
-        if keys is None:
-            keys = _both(entry, path, number)
-        texts = [entry.get(key) for key in keys]
-        for key, text in zip(keys, texts, strict=True):
-            if not isinstance(text, str):
-                raise CorpusError(f"{path} line {number} has no text under the key {key!r}; it has {', '.join(entry)}")
-            _refuse_what_is_not_text(path, number, text)
-        yield Pair(str(texts[0]), str(texts[1]), number)
-
-
-def _first_keys(path: Path) -> tuple[str, str]:
-    """The keys of the first pair, which were found to be two when the file was read."""
-    return _both(json.loads(next(line for line in read_lines(path) if line.strip())), path, 1)
-
-
-def _both(entry: dict[str, str], path: Path, number: int) -> tuple[str, str]:
-    if len(entry) != 2:
-        raise CorpusError(f"{path} line {number} has the keys {', '.join(entry)}; "
-                          f"say which two are source and target with --keys source,target")  # fmt: skip
-    first, second = entry
-    return first, second
-
-
 def open_text(path: Path) -> IO[bytes]:
-    """A file of text, unpacked if it is packed; a pipe or device is refused, for a corpus is read more than once."""
-    if path.is_dir():
-        raise CorpusError(f"{path} is a folder; name the text files in it")
-    if not path.exists():
-        raise CorpusError(f"{path} does not exist; check the name and the folder you are in")
-    try:
-        file = open_regular(path)
-    except OSError as problem:
-        is_special = not path.is_file()
-        remedy = (
-            "; a corpus is read more than once: write it to a file first (packed ones are read as they are)"
-            * is_special
-        )
-        raise CorpusError(f"{path} cannot be read: {problem.strerror}{remedy}") from None
+    """A file of text, unpacked if it is packed; what is no text is refused."""
+    file = open_unpacked(path)
     head = file.peek(1024)[:1024]
-    if (unpacked := unpack(file, path)) is not None:
-        return unpacked
     controls = sum(byte < 9 or 13 < byte < 32 for byte in head)
-    if head.startswith(UTF16_MARKS):
+    problem = None
+    if document := find_document(path, head):
+        problem = f"is {document[0]}, not text; {document[1]}"
+    elif head.startswith(UTF16_MARKS):
+        problem = f"is UTF-16; text must be UTF-8 (iconv -f UTF-16 -t UTF-8 {path.name} converts it)"
+    elif b"\0" in head and controls > max(8, len(head) // 20):
+        problem = "looks like a binary file, not like lines of text; text must be UTF-8"
+    if problem:
         file.close()
-        raise CorpusError(f"{path} is UTF-16; text must be UTF-8 (iconv -f UTF-16 -t UTF-8 {path.name} converts it)")
-    if b"\0" in head and controls > max(8, len(head) // 20):
-        file.close()
-        raise CorpusError(f"{path} looks like a binary file, not like lines of text; text must be UTF-8")
+        raise CorpusError(f"{path} {problem}")
     return file
 
 
@@ -302,12 +271,9 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
     return text
 
 
-def _refuse_what_is_not_text(path: Path, number: int, text: str) -> None:
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise CorpusError(f"{path} line {number} has an escape that is not text (NUL or half a character); fix it")
-
-
 def _language(name: str) -> str | None:
     """A name that looks like a language code (de, pt-br, zh_Hans), or nothing."""
     parts = name.replace("_", "-").split("-")
-    return name if 2 <= len(parts[0]) <= 3 and name != "txt" and all(part.isalnum() for part in parts) else None
+    return (
+        name if 2 <= len(parts[0]) <= 3 and name not in NO_LANGUAGES and all(part.isalnum() for part in parts) else None
+    )

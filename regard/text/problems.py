@@ -12,6 +12,7 @@ from regard.errors import CorpusError
 
 EXAMPLES = 3  # of each finding
 LONGEST_WORDS, LONGEST_LETTERS = 256, 4000  # of a line that is not long
+LINES = ("files", "tsv", "jsonl", "text", "stories")  # shapes of a corpus that commands for lines can fix
 
 
 class Problem(NamedTuple):
@@ -53,7 +54,9 @@ class Finding:
     def words(self, shape: str) -> dict[str, str]:
         """What it is, whether it hurts, what training does about it, how to fix it."""
         problem = PROBLEMS[self.kind]
-        fix = problem.fixes.get(shape, problem.fix)
+        fix = problem.fixes.get({"csv": "tsv", "tmx": "jsonl"}.get(shape, shape), problem.fix)
+        if shape not in LINES and "> new" in fix:
+            fix = "correct them in the program that the file comes from"
         return {
             "what": agreeing(self.count, problem.what),
             "hurts": problem.hurts,
@@ -67,7 +70,7 @@ class Report:
     """What was found in a corpus."""
 
     files: list[str]
-    shape: str = "text"  # or files (two of them), tsv, jsonl, stories
+    shape: str = "text"  # or files (two of them), stories, the name of a kind of rows
     lines: int = 0
     findings: dict[str, Finding] = field(default_factory=dict)
     stops: str | None = None  # why training would refuse the corpus

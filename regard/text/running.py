@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.files import open_regular
-from regard.text.corpus import HEAD, LONGEST_RUNNING, UTF16_MARKS, read_head, read_lines, read_whole
+from regard.text.corpus import HEAD, LONGEST_RUNNING, UTF16_MARKS, read_lines, read_whole
+from regard.text.readers.documents import find_document
+from regard.text.readers.packed import open_unpacked
 
 SHARE = 20  # one part in this many is held out when no text to validate on is given
 
@@ -61,13 +62,20 @@ def _why_not(path: Path, folder: Path) -> str | None:
     if path.is_symlink() or not path.is_file():
         return "a link, pipe or device"
     try:
-        with open_regular(path) as file:
-            head = file.read(2)
-        head = head if head in UTF16_MARKS else read_head(path)  # which is refused with the remedy when it is read
-    except CorpusError:
-        return "binary"
+        with open_unpacked(path) as file:
+            head = file.read(HEAD)
+    except CorpusError as problem:
+        return str(problem).removeprefix(f"{path} ")
     except (OSError, EOFError) as problem:
         return f"cannot be read: {getattr(problem, 'strerror', None) or problem}"
+    return _why_no_text(path, head)
+
+
+def _why_no_text(path: Path, head: bytes) -> str | None:
+    if document := find_document(path, head):
+        return document[0]
+    if head.startswith(UTF16_MARKS):
+        return None  # it is refused with the remedy when it is read
     if not head.strip() and len(head) < HEAD:
         return "empty"
     return "binary" if _is_binary(head) else None
@@ -75,8 +83,6 @@ def _why_not(path: Path, folder: Path) -> str | None:
 
 def _is_binary(head: bytes) -> bool:
     """Whether the beginning of a file is full of control characters, as text with a damaged line is not."""
-    if head.startswith(b"%PDF-"):
-        return True
     controls = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in head)
     is_utf8 = "\ufffd" not in head[:-4].decode("utf-8", errors="replace") and b"\0" not in head
     return not is_utf8 and controls > max(2, len(head) // 100)

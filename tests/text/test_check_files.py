@@ -82,7 +82,7 @@ def test_every_file_of_a_folder_that_is_not_read_is_named_with_the_reason(tmp_pa
     found = run(texts)
     assert found.exit_code == 0 and run(texts, "--strict").exit_code == 1
     assert "6 files of the folder that are not read" in found.output
-    for name, why in (("folder", "a link"), ("noise.bin", "binary"), ("paper.pdf", "binary"), ("wide.txt", "binary"),
+    for name, why in (("folder", "a link"), ("noise.bin", "binary"), ("paper.pdf", "a PDF"), ("wide.txt", "binary"),
                       ("packed.gz", "cannot be read"), ("empty.txt", "empty")):  # fmt: skip
         assert f"{texts / name}: {why}" in found.output
     (texts / "marked.txt").write_text("Text.\n" * 20, encoding="utf-16")

@@ -20,8 +20,9 @@ from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.families.translate.aligner import Aligner, align_pairs, score_alignment
 from regard.families.translate.translation import Translation, join, notes_on, put_in_words
 from regard.folder import ModelFolder
-from regard.text.corpus import PairFiles, read_pairs, refuse_unread
+from regard.text.corpus import PairFiles, kind_of, read_pairs, refuse_unread
 from regard.text.given import a_text, several_texts
+from regard.text.readers.rows import Choice
 from regard.text.score import report_translations
 from regard.text.segments import has_place, split_to_fit
 from regard.text.terms import Terms, terms_in
@@ -156,8 +157,8 @@ class Translator(Pipeline):
         source: str | Path,
         target: str | Path | None = None,
         *,
-        columns: tuple[int, int] | None = None,
-        keys: tuple[str, str] | None = None,
+        columns: Choice | None = None,
+        keys: tuple[str, ...] | None = None,
         against: Translator | None = None,
         tokenize: str = "13a",
         beam: int = BEAM,
@@ -172,12 +173,12 @@ class Translator(Pipeline):
         if reverse is not None and gold is None:
             raise ConfigError("reverse is for alignments; give gold links with it")
         files = PairFiles.of(source, target, columns, keys)
-        refuse_unread(columns, keys, files)
+        refuse_unread(columns, keys, *([] if files.target else [kind_of(files)]))
         pairs, left_out = read_pairs(files)
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         others = None if against is None else against(sources, beam=beam)
         report = report_translations(self(sources, beam=beam), references, tokenize, others)
-        report["left_out"] = sum(one.count for one in left_out)  # empty on one side
+        report["left_out"] = sum(one.count for one in left_out if one.unit is None)  # empty on one side
         return report | (score_alignment(self, files, gold, reverse) if gold is not None else {})
 
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:

@@ -46,6 +46,8 @@ from regard.text.corpus import (
     read_pairs,
     refuse_unread,
 )
+from regard.text.readers import find_kind
+from regard.text.readers.rows import Choice
 from regard.text.running import named
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
@@ -85,21 +87,19 @@ def gather(
     *,
     valid_source: str | Path | None = None,
     valid_target: str | Path | None = None,
-    columns: tuple[int, int] | None = None,
-    keys: tuple[str, str] | None = None,
+    columns: Choice | None = None,
+    keys: tuple[str, ...] | None = None,
 ) -> tuple[PairFiles, PairFiles | None]:
     """The files of pairs to learn from, and to validate on if they are given."""
     files = PairFiles.of(source, target, columns, keys)
     if valid_target and not valid_source:
         raise ConfigError(f"--valid-target {valid_target} was given without --valid-source; give both files")
     valid = PairFiles.of(valid_source, valid_target, columns, keys) if valid_source else None
-    if valid:
-        try:
-            kind_of(valid)
-        except CorpusError:
-            raise ConfigError(f"--valid-source {valid_source} is one file, and neither .tsv nor .jsonl; give its "
-                              f"translation too, with --valid-target") from None  # fmt: skip
-    refuse_unread(columns, keys, *filter(None, (files, valid)))
+    if valid and not valid.target and not find_kind(valid.source):
+        raise ConfigError(f"--valid-source {valid_source} is one file of lines; give its translation too, with "
+                          f"--valid-target")  # fmt: skip
+    alone = [one for one in (files, valid) if one and not one.target]
+    refuse_unread(columns, keys, *(kind_of(one) for one in alone))
     return files, valid
 
 

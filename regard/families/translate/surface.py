@@ -11,7 +11,7 @@ from pydantic import Field
 
 from regard.decoding.settings import BEAM
 from regard.errors import ConfigError
-from regard.families.options import Columns, Engine, Json, Keys, Model, Precision, choose_pair, refuse_together
+from regard.families.options import Columns, Engine, Json, Keys, Model, Precision, choose_columns, refuse_together
 from regard.families.surface import LookBody, Served, Surface, Terminal, Text, TextBody, Whole
 from regard.families.translate.lines import translate_lines
 from regard.families.translate.translation import Translation, join
@@ -81,7 +81,7 @@ def command(
 
 def train(
     source: Annotated[
-        Path, typer.Argument(help="Source text, or one .tsv or .jsonl file of pairs.", show_default=False)
+        Path, typer.Argument(help="Source text, or one file of pairs: TSV, CSV, JSONL, TMX, …", show_default=False)
     ],
     target: Annotated[
         Path | None, typer.Argument(help="Target text; line N translates line N of the source.", show_default=False)
@@ -109,7 +109,7 @@ def train(
     return {
         "settings": {name: code for name, code in languages.items() if code},
         "encoder": encoder, "decoder": decoder, "source": source, "target": target,
-        "valid_source": valid_source, "valid_target": valid_target, **choose_pair(columns, keys),
+        "valid_source": valid_source, "valid_target": valid_target, **choose_columns(columns, keys),
     }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.errors import CorpusError
+from regard.files import open_regular
 from regard.text.readers.extra import import_extra
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
@@ -30,13 +31,26 @@ def without_packing(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() in SUFFIXES else path
 
 
-def unpack(file: io.BufferedReader, path: Path) -> IO[bytes] | None:
-    """What is in a packed file; None if it is not packed. A damaged one is an EOFError when it is read."""
+def open_unpacked(path: Path) -> io.BufferedReader:
+    """A regular file, or what is in it if it is packed. A damaged one is an EOFError when it is read.
+
+    A pipe or device is refused, for a corpus is read more than once.
+    """
+    if path.is_dir():
+        raise CorpusError(f"{path} is a folder; name the text files in it")
+    if not path.exists():
+        raise CorpusError(f"{path} does not exist; check the name and the folder you are in")
+    try:
+        file = open_regular(path)
+    except OSError as problem:
+        is_special = not path.is_file()
+        remedy = "; a corpus is read more than once: write it to a file first (packed files are read)" * is_special
+        raise CorpusError(f"{path} cannot be read: {problem.strerror}{remedy}") from None
     head = file.peek(16)[:16]
     for magic, opener in OPENERS.items():
         if re.match(magic, head):
             return io.BufferedReader(_Unpacked(file, path, opener(file, path)), BLOCK)
-    return None
+    return file
 
 
 class _Unpacked(io.RawIOBase):
