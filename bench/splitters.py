@@ -18,65 +18,29 @@ TEXT = [
     "def read(path):\n    return open(path)",
 ] * 3
 SEQ2SEQ = ("MarianMTModel", "PegasusForConditionalGeneration")
+NAMES = (  # of special pieces
+    ("<s>", "</s>", "<unk>", "<pad>"),
+    ("<|begin_of_text|>", "<|eot_id|>", "<unk>", "<|pad|>"),
+    ("<pad>", "</s>", "<unk>", "<s>"),
+    ("<|im_end|>", "<|endoftext|>", "</s>", "<s>", "<pad>"),
+)
+ROLES = {  # the first of these that there is has the role
+    "bos": ("[CLS]", "<s>", "<|begin_of_text|>", "<|endoftext|>"),
+    "eos": ("[SEP]", "<|im_end|>", "</s>", "<|eot_id|>", "<|endoftext|>"),
+    "pad": ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>"),
+}
 
 
 def draw_tokenizer(folder: Path, rng: random.Random, architecture: str, told: list[str]) -> tuple[int, dict[str, int]]:
     """Some tokenizer in the folder; how many pieces it has, and the ids of its special ones."""
     folder.mkdir(parents=True, exist_ok=True)
     is_bert = architecture.startswith("Bert") or architecture == "EncoderDecoderModel"
-    kind = rng.choice(["words", "word file"] if is_bert else ["bytes", "marks", "plain"])
-    if architecture == "GPT2LMHeadModel":
-        kind = rng.choice([kind, "files"])
-    if architecture in SEQ2SEQ:
-        kind = rng.choice(["bytes", "marks"])
+    kind = _draw_kind(rng, architecture, is_bert)
     told.append(kind)
-    names = {
-        "words": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
-        "word file": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
-        "files": ["<|endoftext|>"],
-    }.get(kind) or rng.choice(
-        [
-            ["<s>", "</s>", "<unk>", "<pad>"],
-            ["<|begin_of_text|>", "<|eot_id|>", "<unk>", "<|pad|>"],
-            ["<pad>", "</s>", "<unk>", "<s>"],
-            ["<|im_end|>", "<|endoftext|>", "</s>", "<s>", "<pad>"],
-        ]
-    )
-    rng.shuffle(names)
+    names = _draw_names(rng, kind)
     pieces = MAKERS[kind](rng, names)
-    role = {
-        "bos": ("[CLS]", "<s>", "<|begin_of_text|>", "<|endoftext|>"),
-        "eos": ("[SEP]", "<|im_end|>", "</s>", "<|eot_id|>", "<|endoftext|>"),
-        "pad": ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>"),
-    }
-    chosen = {name: next(one for one in some if one in names) for name, some in role.items()}
-    config: dict[str, Any] = {f"{name}_token": chosen[name] for name in chosen if rng.random() < 0.9 or is_bert}
-    config |= {"tokenizer_class": "PreTrainedTokenizerFast"}
-    if kind in ("words", "word file"):
-        config = {"do_lower_case": pieces.normalizer.lowercase, "tokenizer_class": "BertTokenizer"}
-        config |= rng.choice(
-            [
-                {},
-                {"strip_accents": False},
-                {"tokenize_chinese_chars": False},
-                {"model_max_length": 20},
-                {"do_lower_case": not pieces.normalizer.lowercase},
-            ]
-            if kind == "word file" or rng.random() < 0.1
-            else [{}]
-        )
-    if kind == "files":
-        config = rng.choice([{}, {"add_prefix_space": True}, {"add_bos_token": True}, {"unk_token": "<|endoftext|>"}])
-    config |= rng.choice(
-        [
-            {},
-            {},
-            {"split_special_tokens": True},
-            {"clean_up_tokenization_spaces": True},
-            {"padding_side": "left"},
-            {"chat_template": "{{ x }}"},
-        ]
-    )
+    chosen = {name: next(one for one in some if one in names) for name, some in ROLES.items()}
+    config = _draw_options(rng, kind, pieces, chosen, is_bert)
     if kind in ("bytes", "plain", "marks") and rng.random() < 0.4:
         if architecture in SEQ2SEQ:
             pieces.post_processor = processors.TemplateProcessing(
@@ -95,6 +59,48 @@ def draw_tokenizer(folder: Path, rng: random.Random, architecture: str, told: li
     if config or rng.random() < 0.5:
         (folder / "tokenizer_config.json").write_text(json.dumps(config))
     return pieces.get_vocab_size(), {name: pieces.token_to_id(one) for name, one in chosen.items()}
+
+
+def _draw_kind(rng: random.Random, architecture: str, is_bert: bool) -> str:
+    kind = rng.choice(["words", "word file"] if is_bert else ["bytes", "marks", "plain"])
+    if architecture == "GPT2LMHeadModel":
+        return rng.choice([kind, "files"])
+    return rng.choice(["bytes", "marks"]) if architecture in SEQ2SEQ else kind
+
+
+def _draw_names(rng: random.Random, kind: str) -> list[str]:
+    """Names of special pieces, in some order."""
+    bert = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    fixed = {"words": bert, "word file": bert, "files": ["<|endoftext|>"]}.get(kind)
+    names = list(fixed or rng.choice(NAMES))
+    rng.shuffle(names)
+    return names
+
+
+def _draw_options(
+    rng: random.Random, kind: str, pieces: Pieces, chosen: dict[str, str], is_bert: bool
+) -> dict[str, Any]:
+    """What tokenizer_config.json says."""
+    config: dict[str, Any] = {f"{name}_token": chosen[name] for name in chosen if rng.random() < 0.9 or is_bert}
+    config |= {"tokenizer_class": "PreTrainedTokenizerFast"}
+    if kind in ("words", "word file"):
+        lowercase = pieces.normalizer.lowercase
+        others = [{"strip_accents": False}, {"tokenize_chinese_chars": False}, {"model_max_length": 20}]
+        other = kind == "word file" or rng.random() < 0.1
+        config = {"do_lower_case": lowercase, "tokenizer_class": "BertTokenizer"}
+        config |= rng.choice([{}, *others, {"do_lower_case": not lowercase}] if other else [{}])
+    if kind == "files":
+        config = rng.choice([{}, {"add_prefix_space": True}, {"add_bos_token": True}, {"unk_token": "<|endoftext|>"}])
+    return config | rng.choice(
+        [
+            {},
+            {},
+            {"split_special_tokens": True},
+            {"clean_up_tokenization_spaces": True},
+            {"padding_side": "left"},
+            {"chat_template": "{{ x }}"},
+        ]
+    )
 
 
 def _trained(pieces: Pieces, trainer: Any) -> Pieces:

@@ -70,13 +70,25 @@ def draw_config(rng: random.Random, architecture: str, rows: int, roles: dict[st
         )
         config.decoder_start_token_id, config.pad_token_id = roles["bos"], roles["pad"]
         return config
+    ids = {f"{role}_token_id": number for role, number in roles.items() if role in ("bos", "eos", "pad")}
+    shape = _draw_shape(rng, architecture, roles)
+    shape |= {"vocab_size": rows} | ids
+    for name in rng.sample(sorted(n for n in vars(kind()) if n[0] != "_"), k=rng.choice([0, 1, 1, 2, 3])):
+        value = another(rng, name, vars(kind())[name])
+        if name not in shape and value is not None:
+            shape[name] = value
+            told.append(f"{name}={value}")
+    return kind(**shape)
+
+
+def _draw_shape(rng: random.Random, architecture: str, roles: dict[str, int]) -> dict[str, Any]:
+    """The options of an architecture that are always set: small sizes, and what changes the computation."""
     heads, layers = rng.choice([1, 2, 4]), rng.choice([1, 1, 2])
     width, ffn_width = heads * rng.choice([4, 6, 8, 8, 5]), rng.choice([12, 24, 17])
     width = width if width >= 8 else 8
     act, places = rng.choice(ACTIVATIONS[:7]), rng.choice([24, 40, 64])
-    ids = {f"{role}_token_id": number for role, number in roles.items() if role in ("bos", "eos", "pad")}
     if architecture == "GPT2LMHeadModel":
-        shape = {
+        return {
             "n_embd": width,
             "n_layer": layers,
             "n_head": heads,
@@ -85,8 +97,8 @@ def draw_config(rng: random.Random, architecture: str, rows: int, roles: dict[st
             "activation_function": act,
             "tie_word_embeddings": rng.random() < 0.7,
         }
-    elif architecture in SEQ2SEQ:
-        shape = {
+    if architecture in SEQ2SEQ:
+        shape: dict[str, Any] = {
             "d_model": width,
             "activation_function": act,
             "max_position_embeddings": places,
@@ -101,38 +113,32 @@ def draw_config(rng: random.Random, architecture: str, rows: int, roles: dict[st
                 f"{side}_attention_heads": heads,
                 f"{side}_ffn_dim": ffn_width,
             }
-    else:
-        shape = {
-            "hidden_size": width,
-            "num_hidden_layers": layers,
-            "num_attention_heads": heads,
-            "intermediate_size": ffn_width,
-            "hidden_act": act,
-            "max_position_embeddings": places,
-            "tie_word_embeddings": rng.random() < 0.8,
+        return shape
+    shape = {
+        "hidden_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "intermediate_size": ffn_width,
+        "hidden_act": act,
+        "max_position_embeddings": places,
+        "tie_word_embeddings": rng.random() < 0.8,
+    }
+    if architecture == "LlamaForCausalLM":
+        shape |= {
+            "num_key_value_heads": rng.choice([None, heads, 1]),
+            "head_dim": rng.choice([None, width // heads]),
+            "rope_parameters": rng.choice(
+                [
+                    None,
+                    {"rope_type": "default", "rope_theta": 500.0},
+                    {"rope_theta": 77.0},
+                    {"type": "linear", "factor": 4.0},
+                ]
+            ),
         }
-        if architecture == "LlamaForCausalLM":
-            shape |= {
-                "num_key_value_heads": rng.choice([None, heads, 1]),
-                "head_dim": rng.choice([None, width // heads]),
-                "rope_parameters": rng.choice(
-                    [
-                        None,
-                        {"rope_type": "default", "rope_theta": 500.0},
-                        {"rope_theta": 77.0},
-                        {"type": "linear", "factor": 4.0},
-                    ]
-                ),
-            }
-        if architecture == "BertGenerationDecoder":
-            shape |= {"is_decoder": rng.random() < 0.95, "add_cross_attention": rng.random() < 0.95}
-    shape |= {"vocab_size": rows} | ids
-    for name in rng.sample(sorted(n for n in vars(kind()) if n[0] != "_"), k=rng.choice([0, 1, 1, 2, 3])):
-        value = another(rng, name, vars(kind())[name])
-        if name not in shape and value is not None:
-            shape[name] = value
-            told.append(f"{name}={value}")
-    return kind(**shape)
+    if architecture == "BertGenerationDecoder":
+        shape |= {"is_decoder": rng.random() < 0.95, "add_cross_attention": rng.random() < 0.95}
+    return shape
 
 
 def another(rng: random.Random, name: str, default: Any) -> Any:
