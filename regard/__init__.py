@@ -30,76 +30,38 @@ if TYPE_CHECKING:
     from regard.training.plan import Plan
     from regard.training.session import Finished
 
-_HOMES = {
-    "Answer": "regard.families.answer.pipeline",
-    "Answerer": "regard.families.answer.pipeline",
-    "Candidate": "regard.families.fill.pipeline",
-    "ConfigError": "regard.errors",
-    "CorpusError": "regard.errors",
-    "Decoder": "regard.families.encode.decoder",
-    "Encoder": "regard.families.encode.pipeline",
-    "Filled": "regard.families.fill.pipeline",
-    "Filler": "regard.families.fill.pipeline",
-    "Finished": "regard.training.session",
-    "FolderError": "regard.errors",
-    "Inspection": "regard.look.inspection",
-    "ModelInfo": "regard.folder",
-    "Plan": "regard.training.plan",
-    "Progress": "regard.training.loop",
-    "RegardError": "regard.errors",
-    "RunError": "regard.errors",
-    "Sample": "regard.families.write.pipeline",
-    "Story": "regard.text.stories",
-    "TokenScore": "regard.look.inspection",
-    "Translation": "regard.families.translate.translation",
-    "Translator": "regard.families.translate.pipeline",
-    "Validated": "regard.training.loop",
-    "Writer": "regard.families.write.pipeline",
-    "induction": "regard.text.samples",
-    "phrasebook": "regard.text.samples",
-    "record_attention": "regard.model.capture",
-    "record_hidden": "regard.model.capture",
+_HOMES = {  # module -> names
+    "errors": "ConfigError CorpusError FolderError RegardError RunError",
+    "families.answer.pipeline": "Answer Answerer",
+    "families.encode.decoder": "Decoder",
+    "families.encode.pipeline": "Encoder",
+    "families.fill.pipeline": "Candidate Filled Filler",
+    "families.translate.pipeline": "Translator",
+    "families.translate.translation": "Translation",
+    "families.write.pipeline": "Sample Writer",
+    "folder": "ModelInfo",
+    "look.inspection": "Inspection TokenScore",
+    "model.capture": "record_attention record_hidden",
+    "text.samples": "induction phrasebook",
+    "text.stories": "Story",
+    "training.loop": "Progress Validated",
+    "training.plan": "Plan",
+    "training.session": "Finished",
 }
+_MODULES = {name: f"regard.{module}" for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "Answer",
-    "Answerer",
-    "Candidate",
-    "ConfigError",
-    "CorpusError",
-    "Decoder",
-    "Encoder",
-    "Filled",
-    "Filler",
-    "Finished",
-    "FolderError",
-    "Inspection",
-    "ModelInfo",
-    "Plan",
-    "Progress",
-    "RegardError",
-    "RunError",
-    "Sample",
-    "Story",
-    "TokenScore",
-    "Translation",
-    "Translator",
-    "Validated",
-    "Writer",
-    "induction",
-    "load",
-    "phrasebook",
-    "record_attention",
-    "record_hidden",
-    "train",
-    "training",
-]
+    "Answer", "Answerer", "Candidate", "ConfigError", "CorpusError", "Decoder", "Encoder", "Filled", "Filler",
+    "Finished", "FolderError", "Inspection", "ModelInfo", "Plan", "Progress", "RegardError", "RunError", "Sample",
+    "Story", "TokenScore", "Translation", "Translator", "Validated", "Writer", "induction", "load", "phrasebook",
+    "record_attention", "record_hidden", "train", "training",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'regard' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -237,6 +237,13 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+def has_hash(path: Path, expected: object) -> bool:
+    """Whether it is a regular file of this SHA-256, and no link."""
+    with suppress(OSError):
+        return not path.is_symlink() and hash_file(path) == expected
+    return False
+
+
 def hash_file(path: Path) -> str:
     """SHA-256 of a regular file's bytes."""
     with open_regular(path) as file:

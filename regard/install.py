@@ -21,6 +21,7 @@ from typing import Any
 from regard.errors import FolderError
 from regard.files import (
     begin_own,
+    has_hash,
     hash_file,
     is_marked,
     listed,
@@ -87,7 +88,7 @@ def _install(folder: Path) -> None:
         for name in sorted(_without_card_of_others(folder, seal)):
             _put(ready / name, folder / name)
         for name, expected in seal_of(read_about(folder) or {}).items():
-            if name not in seal and _is_of(folder / name, expected):
+            if name not in seal and has_hash(folder / name, expected):
                 (folder / name).unlink()  # of the model before
         _put(ready / ABOUT, folder / ABOUT)
         sync(folder)
@@ -111,7 +112,7 @@ def _ready_seal(folder: Path) -> dict[str, str] | None:
     seal = seal_of(about)
     refuse_others(ready, (*seal, ABOUT))
     for name in (WEIGHTS, *seal):
-        if not _is_of(ready / name, seal.get(name, "")):
+        if not has_hash(ready / name, seal.get(name, "")):
             what = f"it is not the file listed in {ABOUT} beside it: move {READY} away"
             raise OSError(errno.EEXIST, what, str(ready / name))
     return seal
@@ -140,7 +141,7 @@ def _without_card_of_others(folder: Path, names: Iterable[str]) -> list[str]:
     kept = []
     for name in names:
         path = folder / name
-        is_ours = any(_is_of(path, seal[name]) for seal in (ours, ready) if name in seal)
+        is_ours = any(has_hash(path, seal[name]) for seal in (ours, ready) if name in seal)
         is_older = about is not None and not ours and (name != CARD or _has_our_head(path))  # by its name: no hashes
         if is_ours or is_older or not os.path.lexists(path):
             kept.append(name)
@@ -183,9 +184,3 @@ def seal_of(about: dict[str, Any]) -> dict[str, str]:
     if not isinstance(hashes, dict):
         return {}
     return {name: str(value) for name, value in hashes.items() if Path(name).name == name != ABOUT}
-
-
-def _is_of(path: Path, expected: str) -> bool:
-    with suppress(OSError):
-        return not path.is_symlink() and hash_file(path) == expected
-    return False

@@ -3,9 +3,10 @@
 import ctypes
 import os
 import platform
+import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -45,6 +46,37 @@ def held_memory() -> int:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+@contextmanager
+def stopped_by_signals(stop: Callable[[], object], *, once: bool = False) -> Iterator[None]:
+    """While inside, Ctrl-C and SIGTERM call `stop`; once: a second one does what it did before. Only the main thread
+    gets signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def handle(number: int, frame: object) -> None:
+        if once:
+            signal.signal(number, before[number])
+        stop()
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def child_environment(**more: str) -> dict[str, str]:
+    """The variables of a Python process that imports the same regard as this one, wherever it was found."""
+    here = str(Path(__file__).resolve().parents[1])
+    paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return os.environ | {"PYTHONPATH": paths} | more
 
 
 @contextmanager

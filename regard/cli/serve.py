@@ -1,16 +1,14 @@
 """`regard serve`: models behind HTTP, on one's own machine."""
 
 import os
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from regard.cli.output import print_status
+from regard.machine import stopped_by_signals
 
 
 def serve_models(
@@ -35,22 +33,11 @@ def serve_models(
     Example:
       regard serve models/en-de models/tales --port 8000
     """
-    with _ended_by_signals():
+    with stopped_by_signals(_end):  # nothing was begun, or all is done
         _serve(models, host, port, names or [], api_key, without_key, queue, verbose)
 
 
 GRACE = 5.0  # seconds for what is still computed, though its client is gone, to end by itself
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """While inside, SIGTERM and Ctrl-C end the process at once with 0: nothing was begun, or all is done."""
-    before = {number: signal.signal(number, lambda *_: _end()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _end() -> None:

@@ -6,12 +6,11 @@ import asyncio
 import gc
 import json
 import math
-import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
@@ -27,6 +26,7 @@ from starlette.exceptions import HTTPException
 from regard import __version__
 from regard.errors import FolderError, RegardError
 from regard.families import all_families, find_surface
+from regard.machine import stopped_by_signals
 from regard.serve.bulk import BulkProcess, answer_requests
 from regard.serve.guard import Guard, error_response, log
 from regard.serve.libre import make_libre
@@ -174,20 +174,10 @@ class Server(uvicorn.Server):
 
     registry: ModelRegistry
 
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
         """SIGINT and SIGTERM alike."""
         loop = asyncio.get_running_loop()
-
-        def stop(*_: object) -> None:
-            loop.call_soon_threadsafe(self._drain)
-
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        return stopped_by_signals(lambda: loop.call_soon_threadsafe(self._drain))
 
     def _drain(self) -> None:
         self.force_exit = self.registry.is_draining  # asked twice

@@ -31,13 +31,7 @@ KNOWN = {
     "decoder": ("BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Sequence", "Strip",
                 "WordPiece"),
 }  # fmt: skip
-ONCE = (
-    "BertNormalizer",
-    "ByteLevel",
-    "Metaspace",
-    "Precompiled",
-    "TemplateProcessing",
-)  # each makes text longer
+ONCE = ("BertNormalizer", "ByteLevel", "Metaspace", "Precompiled", "TemplateProcessing")  # each makes text longer
 MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 _CASES = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"

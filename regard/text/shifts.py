@@ -9,8 +9,9 @@ is found (Viterbi). Knows no language. Takes a block of pairs at a time: time is
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,17 +206,9 @@ class _Worth:
         return np.where(np.isnan(scores), 0, self.odds[np.searchsorted(self.edges, scores) % LEVELS])
 
 
-class _Numbers(dict[str, int]):
-    """Numbers what it is asked for, in that order."""
-
-    def __missing__(self, key: str) -> int:
-        self[key] = number = len(self)
-        return number
-
-
 def _count_words(lines: list[str]) -> tuple[list[str], Ints, Ints]:
     """Beginnings of words; and, once for each line they are in, the line and the number of the beginning."""
-    stems = _Numbers()
+    stems: dict[str, int] = defaultdict(count().__next__)  # numbered as they come
     found = [{word[:STEM]: None for word in WORD.findall(line[:LETTERS].lower())} for line in lines]
     ids = np.fromiter((stems[stem] for line in found for stem in line), np.int64)  # (U,)
     rows = np.repeat(np.arange(len(lines)), [len(line) for line in found])  # (U,)

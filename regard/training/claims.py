@@ -6,7 +6,6 @@ The comparison runs in a process of its own: what that library takes is given ba
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from regard import __version__, cache
 from regard.config import ModelConfig, RunConfig
 from regard.folder import CONFIG, TOKENIZER, WEIGHTS, Content
 from regard.formats import own
+from regard.machine import child_environment
 from regard.training.recipe import encode_json, weights_file
 
 TOLERANCE = 5e-5  # of the largest logit; both compute in float32; 203 random models differed by at most 6e-6
@@ -89,16 +89,14 @@ def compare_claim(
 
 def _ask(folder: Path, tensors: bytes, is_over: Callable[[], bool]) -> dict[str, Any]:
     """What another process finds: a difference, or what differs or went wrong, in words."""
-    here = str(Path(__file__).resolve().parents[2])  # the same regard as this one, wherever it was found
-    paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
-    alone = {"PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    alone = child_environment(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
     command = [sys.executable, "-P", "-m", "regard.compare", str(folder.resolve())]
     try:
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as answer:
             given.write(tensors)
             given.seek(0)
             child = subprocess.Popen(command, stdin=given, stdout=answer, stderr=subprocess.DEVNULL,
-                                     env=os.environ | alone, start_new_session=True)  # fmt: skip
+                                     env=alone, start_new_session=True)  # fmt: skip
             try:
                 end = time.monotonic() + SECONDS
                 while child.poll() is None and time.monotonic() < end:

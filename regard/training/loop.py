@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from regard.config import TrainConfig
+from regard.data.batch import Batch
 from regard.data.prefetch import Prefetcher
 from regard.device import derive_seed, is_out_of_memory
 from regard.errors import RunError
@@ -28,23 +29,6 @@ from regard.training.optim import learning_rate, make_optimizer, set_learning_ra
 RISE = 2.0  # a loss this many times that of the first step is worse than knowing nothing
 MOST_SKIPPED = 5  # steps in a row
 MOST_MICRO_BATCHES = 256  # of a batch that does not fit into memory
-
-
-class Batch(Protocol):
-    """What one forward is computed on."""
-
-    @property
-    def tokens(self) -> int:
-        """Tokens that are not padding."""
-        ...
-
-    def to(self, device: torch.device) -> Self:
-        """The same batch on a device."""
-        ...
-
-    def split(self, parts: int) -> list[Self]:
-        """The same examples in smaller batches."""
-        ...
 
 
 B = TypeVar("B", bound=Batch)
@@ -187,7 +171,7 @@ class Trainer(Generic[B]):
 
     def _make(self, position: int) -> B:
         batch = self.batches(position)
-        return batch.pinned() if self.world.device.type == "cuda" else batch  # type: ignore[attr-defined]
+        return batch.pinned() if self.world.device.type == "cuda" else batch
 
     def _collect(self, group: list[B]) -> list[float]:
         """Adds up gradients; what else is to be summed over all processes: loss, labels, tokens, failures."""

@@ -10,7 +10,7 @@ from regard.config import RunConfig, Settings, default_learning_rate, difference
 from regard.data.store import open_tensors, write_tensors
 from regard.device import choose_device
 from regard.errors import ConfigError, RunError
-from regard.files import hash_file, write_whole
+from regard.files import has_hash, hash_file, write_whole
 from regard.formats.tokenizers import read_tokenizer
 from regard.text.corpus import LeftOut
 from regard.text.running import named
@@ -157,16 +157,9 @@ def _keep_tokens(
 ) -> list[LeftOut]:
     """What was left out when the text was encoded; it is encoded again if what was kept of it is gone or damaged."""
     path = run / TOKENS
-    if not _is_of(path, record.get("tokens_sha256")):
+    if not has_hash(path, record.get("tokens_sha256")):
         record["tokens_sha256"] = _write_tokens(run, recipe.encode(corpus.train, tokenizer, config, check))
     return [LeftOut(**entry) for entry in open_tensors(path)[1]["left_out"]]
-
-
-def _is_of(path: Path, expected: Any) -> bool:
-    try:
-        return hash_file(path) == expected
-    except OSError:
-        return False
 
 
 def _write_tokens(run: Path, encoded: Encoded) -> str:

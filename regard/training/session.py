@@ -60,22 +60,15 @@ class Session:
         tokenizer: Tokenizer, state: TrainState, validator: Validator, check: Check, load: Callable[[Path], Any],
     ) -> None:  # fmt: skip
         """load: opens a finished model, as `regard.load` does."""
-        self.recipe, self.folder, self.config, self.tokenizer, self.check = (
-            recipe,
-            folder,
-            group.config,
-            tokenizer,
-            check,
-        )
-        self.load = load
+        self.recipe, self.folder, self.check, self.load = recipe, folder, check, load
+        self.config, self.tokenizer = group.config, tokenizer
         self.dataset, self.group, self.trainer, self.validator = dataset, group, group.trainer, validator
         self.owned, self.store, self.state = run, CheckpointStore(run.path / STATE), state
         self.store.make()
         self.journal = MetricsLog(run.path)
         device = torch.device("cpu") if self.trainer.is_sharded else group.world.device
-        self.validation_model = recipe.build(self.config.model, tokenizer).to(
-            device
-        )  # holds averaged weights while they are scored
+        # holds averaged weights while they are scored
+        self.validation_model = recipe.build(self.config.model, tokenizer).to(device)
         self.last_score_seconds = 0.0
         self.saved_at = time.monotonic()
         self.pace = 0.0  # seconds per step, of late
@@ -157,9 +150,8 @@ class Session:
     def _candidate(self) -> dict[str, Tensor]:
         """The average of the last checkpoints, the present one included."""
         steps = [step for step in self.state.averaged if step != self.trainer.step]
-        earlier = (
-            steps[-(self.config.train.average_checkpoints - 1) :] if self.config.train.average_checkpoints > 1 else []
-        )
+        count = self.config.train.average_checkpoints - 1
+        earlier = steps[-count:] if count else []
         present = {name: tensor.cpu() for name, tensor in self.trainer.state()[0].items()}
         return average([*(self.store.get("weights", step) for step in earlier), present])
 
@@ -253,11 +245,8 @@ class Session:
 
     def _write_finished(self, step: int, scores: dict[str, float]) -> str | None:
         """Writes the finished model, which claims a class of transformers only if it is the same there; else why."""
-        artifacts, weights, claim = (
-            self._extras(),
-            self.validation_model.state_dict(),
-            recall_claim(self.config, self.tokenizer),
-        )
+        artifacts, weights = self._extras(), self.validation_model.state_dict()
+        claim = recall_claim(self.config, self.tokenizer)
         contents = self._write_model(weights, step, scores, artifacts, claim)
         if claim is None and is_claimed(contents):
             validator = self.validation_model.cpu().eval()
@@ -297,6 +286,7 @@ class Session:
         self.owned.check()
         artifacts = artifacts or Artifacts()
         contents = self.recipe.pack(self.config.model, weights, self.tokenizer)
+        files = {"files": self.dataset.files, "sha256": self.dataset.fingerprints}
         about = {
             "format": FORMAT,
             "regard": __version__,
@@ -304,9 +294,7 @@ class Session:
             "settings": self.config.model_dump(mode="json"),
             "parameters": count_parameters(self.validation_model),
             **({"base_models": self.dataset.bases} if self.dataset.bases else {}),
-            "data": self.group.batches.facts
-            | self.validator.facts
-            | {"files": self.dataset.files, "sha256": self.dataset.fingerprints},
+            "data": self.group.batches.facts | self.validator.facts | files,
             "scores": scores,
             "scores_signature": self.validator.signature,
             "step": step,
@@ -315,9 +303,8 @@ class Session:
             **artifacts.about,
         }
         contents |= claim.pack(self.config, weights) if claim else {}
-        write_model(
-            self.folder, about, contents | artifacts.contents | {"README.md": model_card(about, self.recipe.shape)}
-        )
+        card = {"README.md": model_card(about, self.recipe.shape)}
+        write_model(self.folder, about, contents | artifacts.contents | card)
         return contents
 
     def _save(self) -> None:

@@ -1,10 +1,8 @@
 """Stopping at a good moment: a signal sets a flag, and work that can stop asks for it."""
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from contextlib import AbstractContextManager
+
+from regard.machine import stopped_by_signals
 
 
 class Stopped(Exception):  # noqa: N818  nothing went wrong
@@ -26,22 +24,6 @@ class Stopper:
         if self.is_asked:
             raise Stopped
 
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM ask once; a second one interrupts at once, as usual. Only the main thread gets signals."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-        def ask(number: int, frame: FrameType | None) -> None:
-            self.ask()
-            signal.signal(number, before[number])
-
-        for number in before:
-            signal.signal(number, ask)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def listening(self) -> AbstractContextManager[None]:
+        """Ctrl-C and SIGTERM ask once; a second one interrupts at once, as usual."""
+        return stopped_by_signals(self.ask, once=True)

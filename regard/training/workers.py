@@ -7,7 +7,6 @@ sends the others the settings and the step. So it makes no difference who starte
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from regard.device import choose_device, derive_seed, deterministic, memory_of
 from regard.errors import ConfigError, RunError
 from regard.folder import RUN
 from regard.formats.tokenizers import read_tokenizer
+from regard.machine import child_environment
 from regard.text.tokenizer import Tokenizer
 from regard.training.checkpoint import CheckpointStore, TrainState, restore_optimizer, restore_weights
 from regard.training.diagnose import Diverged
@@ -144,12 +144,10 @@ class LocalWorkers:
                 taken.start(words, self._logs[rank - 1])
                 return taken
             taken.dismiss()  # it was killed meanwhile
-        here = str(Path(__file__).resolve().parents[2])  # the same regard as this one, wherever it was found
-        paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
         with self._logs[rank - 1].open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "regard.training.workers", *words],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": paths},
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=child_environment(),
             )  # fmt: skip
 
     def _await(self, place: Path) -> None:
