@@ -7,6 +7,7 @@ import ast
 import os
 import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -18,6 +19,7 @@ from pydantic import BaseModel
 import regard
 from regard import config as settings_module
 from regard.config import RunConfig, merge, resolve
+from regard.families import FAMILIES, find_recipe
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -51,21 +53,21 @@ def commands() -> Iterator[str]:
 
 def settings() -> Iterator[str]:
     """Every setting with the values that a run of each family takes."""
-    from regard.families import FAMILIES, find_recipe
-    from regard.families.table import TABLE
-
     families = [family.name for family in FAMILIES.values() if family.recipe]
+    rows = {one: getattr(import_module(f"regard.families.{one}.settings"), "ROWS", []) for one in families}
     runs: dict[str, RunConfig] = {}
     for family in families:
         recipe = find_recipe(family)
         kind = next(iter(recipe.kinds))
-        by_text = TABLE[family][0].settings if family in TABLE else {}
+        by_text = rows[family][0].settings if rows[family] else {}
         chosen = merge(merge(recipe.kinds[kind], recipe.sizes["tiny"]), by_text)
         runs[family] = resolve(merge(chosen, {"task": family, "model": {"kind": kind}}))
     yield "# Settings\n\nEach can be given as `--set section.key=value`, in a TOML file (`--config run.toml`, sections "
     yield 'as tables), or to `regard.train(settings={"section": {"key": value}})`. The columns are what a run of each '
-    yield "family takes at size tiny with little text; an empty cell follows from the text or the machine, and what a "
-    yield "run took is in `regard.json` under `settings`. An unknown name is an error that names the nearest one.\n"
+    yield "family takes at size tiny with little text; – is a setting it does not have and refuses, an empty cell "
+    yield "follows from the text or the machine, and what a run took is in `regard.json` under `settings`. An unknown "
+    yield "name is an error that names the nearest one. A family of your own can bring a section of its own "
+    yield "([how](../guides/family.md#settings-of-its-own)).\n"
     yield from _settings_table("The run", RunConfig, runs, "")
     for section, field in RunConfig.model_fields.items():
         if isinstance(field.default, BaseModel):
@@ -76,18 +78,23 @@ def settings() -> Iterator[str]:
         for size, values in find_recipe(family).sizes.items():
             yield f"| {family} | {size} | {_listed(values)} |"
     yield "\n## By the text\n\n| family | running words below | size | settings |\n|---|---|---|---|"
-    for family, rows in TABLE.items():
-        for row in rows:
+    for family in families:
+        for row in rows[family]:
             yield f"| {family} | {row.below:,.0f} | {row.size} | {_listed(row.settings)} |"
 
 
 def _settings_table(title: str, kind: type[BaseModel], values: dict[str, Any], prefix: str) -> Iterator[str]:
     yield f"\n## {title}\n\n| setting | {' | '.join(values)} | |\n|---|{'---|' * (len(values) + 1)}"
     notes = _comments(kind.__name__)
+    used = {family: frozenset[str]().union(*find_recipe(family).uses.values()) for family in values}
+    every = frozenset[str]().union(*used.values())
     for name, field in kind.model_fields.items():
         if isinstance(field.default, BaseModel) or (not prefix and name == "task"):
             continue
-        cells = " | ".join(_shown(getattr(value, name)) for value in values.values())
+        cells = " | ".join(
+            "–" if f"{prefix}{name}" in every - used[family] else _shown(getattr(value, name))
+            for family, value in values.items()
+        )
         choices = next((get_args(one) for one in (field.annotation, *get_args(field.annotation))
                         if get_origin(one) is Literal), ())  # fmt: skip
         note = [f"one of {', '.join(f'`{choice}`' for choice in choices)}"] if choices else []

@@ -19,7 +19,9 @@ from regard.errors import ConfigError
 Size = Literal["tiny", "small", "base", "big"]
 
 
-class _Settings(BaseModel):
+class Section(BaseModel):
+    """Settings under one name; a family of its own may bring one more."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @field_validator("*", mode="before")
@@ -32,7 +34,7 @@ class _Settings(BaseModel):
         return value
 
 
-class TextConfig(_Settings):
+class TextConfig(Section):
     """How text becomes tokens."""
 
     tokenizer: Literal["char", "byte", "bpe", "wordpiece", "word"] | None = None  # None: as suits the task and the text
@@ -41,7 +43,7 @@ class TextConfig(_Settings):
     max_length: int = Field(256, ge=8)  # tokens; pairs with a longer side are left out, longer lines are cut in parts
 
 
-class ModelConfig(_Settings):
+class ModelConfig(Section):
     """The shape of a network; with the weights, all that is needed to rebuild it."""
 
     kind: str = "transformer"  # each task has its own kinds
@@ -92,7 +94,7 @@ class ModelConfig(_Settings):
         return self
 
 
-class TrainConfig(_Settings):
+class TrainConfig(Section):
     """Optimization and validation. Schedules depend on the step alone."""
 
     tokens_per_batch: int = Field(2048, ge=16)  # of one update; source and target together, padding included
@@ -131,7 +133,7 @@ class TrainConfig(_Settings):
         return self
 
 
-class StopConfig(_Settings):
+class StopConfig(Section):
     """When a run ends: at the first limit reached. Setting one of them replaces all defaults."""
 
     minutes: float | None = Field(None, gt=0)
@@ -140,7 +142,7 @@ class StopConfig(_Settings):
     patience: int | None = Field(None, ge=1)  # validations in a row without a better score
 
 
-class RunConfig(_Settings):
+class RunConfig(Section):
     """Everything that decides the result of a run, apart from the text itself."""
 
     task: str = "translate"
@@ -220,12 +222,20 @@ def parse_assignment(text: str) -> Settings:
     return parsed
 
 
-def resolve(settings: Settings) -> RunConfig:
-    """The whole config of these settings; anything unknown or impossible is an error that names the remedy."""
+def resolve(settings: Settings, kind: type[RunConfig] = RunConfig) -> RunConfig:
+    """The whole config of these settings; anything unknown or impossible is an error that names the remedy.
+
+    kind: that of a family with settings of its own.
+    """
     try:
-        return RunConfig.model_validate(settings)
+        return kind.model_validate(settings)
     except ValidationError as problem:
-        raise ConfigError(explain(problem)) from None
+        raise ConfigError(explain(problem, kind)) from None
+
+
+def change(config: RunConfig, settings: Settings) -> RunConfig:
+    """The same config but for these settings."""
+    return resolve(merge(config.model_dump(), settings), type(config))
 
 
 def explain(problem: ValidationError, tree: type[BaseModel] = RunConfig) -> str:
@@ -256,10 +266,10 @@ def nearest(word: str, known: list[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}"
 
 
-def suggest(name: str) -> str:
+def suggest(name: str, tree: type[BaseModel] = RunConfig) -> str:
     """The setting that was probably meant by a name, as model.dropout by droput; or those of its section."""
     section, _, last = name.rpartition(".")
-    known = [*RunConfig.model_fields, *_every_setting()]
+    known = [*tree.model_fields, *_every_setting(tree)]
 
     def likeness(one: str) -> float:
         there, _, other = one.rpartition(".")
@@ -271,12 +281,12 @@ def suggest(name: str) -> str:
     if likeness(best) >= 0.7:
         return f"; did you mean {best}?"
     beside = [one for one in known if section and one.startswith(f"{section}.")]
-    return f"; known here: {', '.join(beside or [*RunConfig.model_fields])}"
+    return f"; known here: {', '.join(beside or [*tree.model_fields])}"
 
 
-def _every_setting() -> Iterator[str]:
-    for name, field in RunConfig.model_fields.items():
-        if isinstance(field.default, _Settings):
+def _every_setting(tree: type[BaseModel]) -> Iterator[str]:
+    for name, field in tree.model_fields.items():
+        if isinstance(field.default, Section):
             yield from (f"{name}.{key}" for key in type(field.default).model_fields)
         else:
             yield name
@@ -287,14 +297,14 @@ def _explain(error: Any, root: type[BaseModel]) -> str:
     name = ".".join(place)
     if error["type"] == "extra_forbidden":
         deeper = [name, *map(str, given)][:2] if isinstance(given, dict) else [name]  # an unknown section
-        return f"there is no setting {name}{suggest('.'.join(deeper))}"
+        return f"there is no setting {name}{suggest('.'.join(deeper), root)}"
     field: Any = None
     for part in place:
         field = root.model_fields[part]
-        root = field.annotation if isinstance(field.default, _Settings) else root
-    if field is None or (isinstance(field.default, _Settings) and error["type"] == "value_error"):
+        root = field.annotation if isinstance(field.default, Section) else root
+    if field is None or (isinstance(field.default, Section) and error["type"] == "value_error"):
         return str(error["msg"]).removeprefix("Value error, ")  # a rule of ours about several settings
-    if isinstance(field.default, _Settings):
+    if isinstance(field.default, Section):
         example = next(iter(root.model_fields))
         return f"{name}={given!r:.60}: {name} is a section; name a setting of it, as in {name}.{example}"
     return f"{name}={given!r:.60} is not {_wanted(field)}" + (", or auto" if name == "workers" else "")

@@ -1,7 +1,4 @@
-"""The table of defaults: what suits a corpus of so many running words. In one place, each row with what backs it.
-
-docs/notebook.md has the runs.
-"""
+"""What suits a corpus of so many running words, by the rows of each family's settings.py (docs/notebook.md)."""
 
 from __future__ import annotations
 
@@ -22,42 +19,16 @@ class Row:
 
 
 ENDLESS = float("inf")
-TABLE: dict[str, list[Row]] = {
-    "translate": [
-        Row(150_000, "tiny", {"model": {"dropout": 0.3}, "train": {"tokens_per_batch": 2048}}),
-        Row(2_000_000, "tiny", {"model": {"dropout": 0.2}, "train": {"tokens_per_batch": 4096}}),
-        Row(20_000_000, "small", {"model": {"dropout": 0.1}, "train": {"tokens_per_batch": 8192}}, minutes=45),
-        Row(ENDLESS, "base", {"model": {"dropout": 0.1}, "train": {"tokens_per_batch": 16384}}, minutes=300),
-    ],
-    "write": [
-        Row(500_000, "tiny", {"text": {"tokenizer": "char"}, "train": {"label_smoothing": 0.0}}),
-        Row(17_000_000, "small", {"text": {"tokenizer": "bpe"}, "train": {"label_smoothing": 0.0}}),
-        Row(ENDLESS, "base", {"text": {"tokenizer": "bpe"}, "train": {"label_smoothing": 0.0}}),
-    ],
-    "fill": [
-        Row(5_000_000, "tiny", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}),
-        Row(200_000_000, "small", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}),
-        Row(ENDLESS, "base", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}),
-    ],
-}
 
 
-def choose(task: str, words: int, minutes: float | None = None) -> Settings:
+def choose(rows: list[Row], words: int, minutes: float | None = None) -> Settings:
     """The settings for a corpus of this many running words; minutes: that a CPU has for it, if it has not all the time.
 
     A large model that has seen little is worse than a small one that has seen much.
     """
-    rows = [row for row in TABLE[task] if minutes is None or row.minutes <= minutes]
+    rows = [row for row in rows if minutes is None or row.minutes <= minutes]
     row = next((row for row in rows if words < row.below), rows[-1])
-    by_words: Settings = {"size": row.size, "text": {"vocab_size": choose_vocab_size(words)}}
-    if task == "translate":
-        by_words["stop"] = {"epochs": choose_epochs(words), "patience": 8}
-    return merge(by_words, row.settings)
-
-
-def choose_epochs(words: int) -> int:
-    """How often a translator goes over this many running words: 30 times for 0.7 million, rarer with more text."""
-    return int(min(100, max(4, round(30 * (700_000 / max(1, words)) ** 0.5))))
+    return merge({"size": row.size, "text": {"vocab_size": choose_vocab_size(words)}}, row.settings)
 
 
 def choose_vocab_size(words: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from regard.config import RunConfig, Settings, merge, nearest, resolve, suggest
 from regard.errors import ConfigError
 from regard.training.recipe import Recipe
-from regard.training.uses import refuse_unused
+from regard.training.settings import refuse_unused
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Request:
 def check_request(recipe: Recipe, settings: Settings | None, files: dict[str, Any]) -> Request:
     """The request, validated."""
     wanted = merge(settings or {}, {"task": recipe.name})
-    config = resolve(wanted)
+    config = resolve(wanted, recipe.config)
     for name in ("device", "workers"):
         if wanted.get(name) in ("auto", None):
             wanted.pop(name, None)  # the same as unset: what an earlier session chose is kept
     refuse_unknown(recipe, files)
-    refuse_unused(recipe.name, wanted)
+    refuse_unused(recipe, wanted)
     train_files, valid_files = recipe.gather(**files)
     if valid_files is not None and config.train.held_out:
         raise ConfigError(f"train.held_out={config.train.held_out} splits off text to validate on, and text to "
@@ -43,7 +43,7 @@ def refuse_unknown(recipe: Recipe, files: dict[str, Any]) -> None:
     """An error for an argument that is none, with the one that was meant; and for one that is missing."""
     known = inspect.signature(recipe.gather).parameters
     for name in files.keys() - known.keys():
-        hint = suggest(name)
+        hint = suggest(name, recipe.config)
         if hint.startswith("; did you mean ") and nearest(name, list(known)).startswith("; known"):
             section, _, key = hint.removeprefix("; did you mean ").removesuffix("?").rpartition(".")
             value = f'{{"{section}": {{"{key}": {files[name]!r}}}}}' if section else f'{{"{key}": {files[name]!r}}}'

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from regard.config import RunConfig, merge, resolve
+from regard.config import RunConfig, change
 from regard.machine import count_cores
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
@@ -145,9 +145,7 @@ def lay_out(config: RunConfig, workers: int, threads: int) -> RunConfig:
     """The settings with who computes what."""
     turns = -(-config.train.tokens_per_batch // (workers * threads * AT_ONCE)) if config.device == "cpu" else 1
     parts = config.train.grad_accumulation or workers * turns
-    return resolve(
-        merge(config.model_dump(), {"workers": workers, "threads": threads, "train": {"grad_accumulation": parts}})
-    )
+    return change(config, {"workers": workers, "threads": threads, "train": {"grad_accumulation": parts}})
 
 
 def _measure(group: WorkerGroup) -> dict[str, Any]:

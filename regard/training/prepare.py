@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.config import RunConfig, Settings, default_learning_rate, differences, merge, nearest, resolve
+from regard.config import RunConfig, Settings, change, default_learning_rate, differences, merge, nearest, resolve
 from regard.data.store import open_tensors, write_tensors
 from regard.device import choose_device
 from regard.errors import ConfigError, RunError
@@ -19,7 +19,7 @@ from regard.training.init_from import InitFrom
 from regard.training.reading import describe_reading, other_facts, other_text
 from regard.training.recipe import Check, Corpus, Encoded, Recipe
 from regard.training.record import RECORD, START, TOKENS, clear, write_record
-from regard.training.uses import refuse_unused
+from regard.training.settings import refuse_unused
 
 PATIENCE = 8  # validations in a row without improvement before early stopping, where no stop is set
 MAY_CHANGE = ("stop.", "workers:", "threads:", "shard:")  # in the middle of a run
@@ -77,13 +77,13 @@ def prepare(
     if init_from and record.get("start", {}).get("weights") != init_from.weights_sha256:
         raise RunError(f"{run.parent} was not begun from the weights in {init_from.where}; add --fresh to start over, "
                        f"or train to another folder")  # fmt: skip
-    before = _resolve_record(run, record)
+    before = _resolve_record(recipe, run, record)
     corpus = recipe.read(train_files, valid_files, before)
     kept = {name: value for name, value in record["config"].items() if name != "stop"}
     ends = {"stop": _defaults(recipe, corpus, merge(kept, wanted)).get("stop", {})}
     kept = merge(merge(kept, ends), other_facts(record, corpus))
-    config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})))
-    refuse_unused(recipe.name, wanted, config)
+    config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})), recipe.config)
+    refuse_unused(recipe, wanted, config)
     tokenizer: Any = read_tokenizer(run, rows=before.model.vocab_size)
     _refuse_changes(run, differences(before, config), other_text(record, describe_reading(corpus)))
     left_out = _keep_tokens(recipe, run, record, corpus, tokenizer, config, check)
@@ -102,12 +102,12 @@ def _refuse_changes(run: Path, settings: list[str], text: list[str]) -> None:
                        f"folder")  # fmt: skip
 
 
-def _resolve_record(run: Path, record: dict[str, Any]) -> RunConfig:
+def _resolve_record(recipe: Recipe, run: Path, record: dict[str, Any]) -> RunConfig:
     if record.get("format") != FORMAT:
         raise RunError(f"{run.parent} was begun by another version of regard, whose settings have other names; finish "
                        f"it with that version, add --fresh to start over, or train to another folder")  # fmt: skip
     try:
-        return resolve(record["config"])
+        return resolve(record["config"], recipe.config)
     except ConfigError as problem:
         raise RunError(f"{run / RECORD} was changed or damaged ({problem}); add --fresh to start over, or train to "
                        f"another folder") from None  # fmt: skip
@@ -117,14 +117,14 @@ def _prepare_new(
     recipe: Recipe, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check,
     init_from: InitFrom | None,
 ) -> PreparedRun:  # fmt: skip
-    corpus = recipe.read(train_files, valid_files, resolve(wanted))
+    corpus = recipe.read(train_files, valid_files, resolve(wanted, recipe.config))
     config = decide(recipe, corpus, init_from.shape(wanted) if init_from else wanted)
-    refuse_unused(recipe.name, wanted, config)
+    refuse_unused(recipe, wanted, config)
     check()
     tokenizer = init_from.tokenizer if init_from else recipe.learn(corpus, config, check)
     check()
     if not init_from:
-        config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
+        config = change(config, {"model": {"vocab_size": tokenizer.vocab_size}})
     with named(map(Path, corpus.files.values())):
         encoded = recipe.encode(corpus.train, tokenizer, config, check)
     clear(run)  # only now that a new run can begin
@@ -179,14 +179,14 @@ def _note(before: RunConfig, now: RunConfig) -> str | None:
 
 def decide(recipe: Recipe, corpus: Corpus, wanted: Settings) -> RunConfig:
     """Every setting, with nothing left to choose: as it was asked for, else as it suits corpus and machine."""
-    config = resolve(merge(_defaults(recipe, corpus, wanted), wanted))
+    config = resolve(merge(_defaults(recipe, corpus, wanted), wanted), recipe.config)
     device = choose_device(config.device).type
     decided: Settings = {
         "device": device,
         "precision": config.precision or ("bfloat16" if device == "cuda" else "float32"),
         "train": {"learning_rate": config.train.learning_rate or default_learning_rate(config.model.width)},
     }
-    return resolve(merge(config.model_dump(), decided))
+    return change(config, decided)
 
 
 def _defaults(recipe: Recipe, corpus: Corpus, wanted: Settings) -> Settings:
@@ -194,7 +194,7 @@ def _defaults(recipe: Recipe, corpus: Corpus, wanted: Settings) -> Settings:
     kind = wanted.get("model", {}).get("kind", next(iter(recipe.kinds)))
     if kind not in recipe.kinds:
         raise ConfigError(f"model.kind={kind} is not a kind of {recipe.name}{nearest(str(kind), list(recipe.kinds))}")
-    asked = resolve(wanted)
+    asked = resolve(wanted, recipe.config)
     minutes = asked.stop.minutes if choose_device(asked.device).type == "cpu" else None
     by_text = recipe.defaults(corpus, kind, minutes)
     size = str(wanted.get("size") or by_text["size"])

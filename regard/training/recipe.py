@@ -98,6 +98,7 @@ class Recipe:
     shape: tuple[str, ...]  # settings of the network that are shown
     kinds: dict[str, Settings]  # model.kind -> what follows from it; the first is the default
     sizes: dict[str, Settings]  # the dial: size -> what follows from it
+    uses: dict[str, frozenset[str]]  # model.kind -> the settings that do something for it
     gather: Callable[..., tuple[Any, Any]]  # named files -> (files to train on, files to validate on or None)
     read: Callable[[Any, Any, RunConfig], Corpus]
     # Of the corpus, the kind and the minutes on a CPU, if set: the default settings, the size among them.
@@ -110,6 +111,7 @@ class Recipe:
     loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
     pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder
     where: str  # that this record is imported from, by every process of a run: module:name
+    config: type[RunConfig] = RunConfig  # with a section of its own, if it has settings of its own
     # A translator of an encoder's folder and a decoder's: shape, tokenizer, and the weights that they have for it.
     join: Callable[[ModelFolder, ModelFolder], tuple[ModelConfig, Tokenizer, dict[str, Tensor]]] | None = None
     # Of the finished model, the encoded text it learned from and the examples held out:

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from regard.config import RunConfig, merge, resolve
+from regard.config import RunConfig, change, resolve
 from regard.data.store import open_tensors
 from regard.device import choose_device, derive_seed, deterministic, memory_of
 from regard.errors import ConfigError, RunError
@@ -77,10 +77,11 @@ def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
         while message := json.loads(world.broadcast_text("")):
             if "config" not in message:
                 return dict(message)
-            config, state = resolve(message["config"]), TrainState.model_validate(message["state"])
+            recipe = import_recipe(message["recipe"])
+            config, state = resolve(message["config"], recipe.config), TrainState.model_validate(message["state"])
             tokenizer: Any = read_tokenizer(folder / RUN, rows=config.model.vocab_size)
             with deterministic(config.threads or 1):
-                trainer, _ = set_up(folder / RUN, import_recipe(message["recipe"]), config, tokenizer, state, world)
+                trainer, _ = set_up(folder / RUN, recipe, config, tokenizer, state, world)
                 try:
                     trainer.follow()
                 except Diverged:
@@ -196,7 +197,7 @@ class WorkerGroup:
             self.is_well = False
             self.part()
             raise
-        self.config = resolve(merge(config.model_dump(), {"shard": self.trainer.is_sharded}))
+        self.config = change(config, {"shard": self.trainer.is_sharded})
 
     def part(self) -> None:
         """This was all: the others hear so, and go home."""

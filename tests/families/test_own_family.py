@@ -15,7 +15,7 @@ from server import EngineOptions as RunningServer
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guides" / "family.md").read_text(encoding="utf-8")
 SETTINGS = {"model.layers": 2, "model.width": 64, "model.ffn_width": 128, "model.dropout": 0, "threads": 1,
-            "train.tokens_per_batch": 512, "train.valid_every": 40}  # fmt: skip
+            "train.tokens_per_batch": 512, "train.valid_every": 40, "mirror.shortest": 2}  # fmt: skip
 SMALL = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
 STEPS = 160
 
@@ -33,7 +33,7 @@ def place(tmp_path_factory):
     points = re.search(r"```toml\n\[project\.entry-points\.\"([\w.]+)\"\]\n(\w+) = \"([\w.:]+)\"", GUIDE)
     (about / "entry_points.txt").write_text(f"[{points[1]}]\n{points[2]} = {points[3]}\n")
     words = ["".join(some) for some in product("abcdef", repeat=3)]
-    (place / "words.txt").write_text("\n".join(words) + "\n")
+    (place / "words.txt").write_text("\n".join(words) + " x\n")
     return place
 
 
@@ -42,12 +42,12 @@ def regard(place):
     """The command line where the package is installed."""
     paths = os.pathsep.join([str(place / "site"), str(ROOT)])
 
-    def run(*words, text=None):
+    def run(*words, text=None, code=0):
         done = subprocess.run(
             [sys.executable, "-m", "regard", *map(str, words)], cwd=place, input=text, text=True, capture_output=True,
             env=os.environ | {"PYTHONPATH": paths}, check=False,
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stderr
         return done
 
     run.paths = paths
@@ -68,13 +68,30 @@ def test_it_is_trained_and_resumed_bit_for_bit(regard, place, model):
     assert (place / "whole" / "model.safetensors").read_bytes() == (model / "model.safetensors").read_bytes()
 
 
+def test_a_setting_of_its_own_is_recorded_checked_and_kept(regard, model):
+    about, run = (json.loads((model / name).read_text()) for name in ("regard.json", "run/run.json"))
+    assert about["settings"]["mirror"] == run["config"]["mirror"] == {"shortest": 2}
+    assert about["data"]["words"] + about["data"]["held_out_words"] == 216  # of three letters; "x" is left out
+    again = ("train", "mirror", "words.txt", "--to", "mirror", *SMALL, "--set")
+    for given, words in (
+        ("mirror.shortest=3", "mirror.shortest: 2 -> 3"),
+        ("mirror.shortes=3", "there is no setting mirror.shortes; did you mean mirror.shortest?"),
+        ("mirror.zzz=3", "known here: mirror.shortest"),
+        ("mirror.shortest=0", "mirror.shortest=0 is not a whole number of at least 1"),
+        ("model.hops=2", "model.hops=2 changes nothing for a model to mirror"),
+        ("train.mask_rate=0.2", "train.mask_rate=0.2 changes nothing"),
+    ):
+        assert words in " ".join(regard(*again, given, code=1).stderr.split())
+    assert "no setting mirror" in regard("train", "fill", "words.txt", "--to", "f", *SMALL, code=1).stderr
+
+
 def test_the_command_line_knows_it(regard, model):
     assert "mirror" in regard("--help").stdout and "mirror" in regard("train", "--help").stdout
     said = json.loads(regard("mirror", model, "abc fed", "--json").stdout)
     assert said["text"] == "abc fed" and len(said["answer"].replace(" ", "")) == 6
     assert regard("mirror", model, text="abc\nfed\n").stdout.split() == said["answer"].split()
     scores = json.loads(regard("evaluate", model, "words.txt", "--json").stdout)
-    assert scores["words"] == 216 and scores["accuracy"] > 0.5  # by chance it would be 1 in 216
+    assert scores["words"] == 217 and scores["accuracy"] > 0.5  # by chance it would be 1 in 216
     assert "mirror" in regard("info", model).stdout
     assert "a" in regard("look", model, "abc").stdout
     regard("look", model, "abc", "--to", "look.html")

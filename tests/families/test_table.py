@@ -4,11 +4,16 @@ import pytest
 
 from regard.config import merge, resolve
 from regard.families import find_recipe
-from regard.families.table import TABLE, choose, choose_vocab_size, count_words
+from regard.families.fill.settings import ROWS as FILL
+from regard.families.table import choose, choose_vocab_size, count_words
 from regard.families.translate.recipe import TRANSLATE
+from regard.families.translate.settings import ROWS as PAIRS
+from regard.families.write.settings import ROWS as WRITE
 from regard.text.corpus import Pair
 from regard.training.prepare import decide
 from regard.training.recipe import Corpus
+
+TABLE = {"translate": PAIRS, "write": WRITE, "fill": FILL}
 
 
 @pytest.mark.parametrize("task", sorted(TABLE))
@@ -17,7 +22,7 @@ def test_every_size_of_corpus_has_a_row_that_resolves(task):
     assert limits == sorted(limits) and limits[-1] == float("inf")
     weights = []
     for words in (1, 10_000, 1_000_000, 30_000_000, 10**10):
-        chosen = choose(task, words)
+        chosen = choose(TABLE[task], words)
         shape = find_recipe(task).sizes[chosen["size"]]
         config = resolve(merge(shape, chosen | {"task": task}))
         weights.append(config.model.layers * config.model.width**2 + config.text.vocab_size * config.model.width)
@@ -38,7 +43,7 @@ def test_words_are_counted_where_no_spaces_are_written():
 def test_who_has_less_time_never_gets_a_larger_network(task):
     for words in (1, 1_000_000, 3_000_000, 30_000_000, 10**10):
         places = [
-            list(find_recipe(task).sizes).index(choose(task, words, minutes)["size"])
+            list(find_recipe(task).sizes).index(choose(TABLE[task], words, minutes)["size"])
             for minutes in (0.1, 10, 60, 600, None)
         ]
         assert places == sorted(places)

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from regard.config import ModelConfig
-from regard.families.fill.recipe import SIZES as FILL
-from regard.families.translate.recipe import SIZES as TRANSLATE
+from regard.families.fill.settings import SIZES as FILL
+from regard.families.translate.settings import SIZES as TRANSLATE
 from regard.formats import bert
 from regard.model.transformer import EncoderDecoder, TextEncoder
 

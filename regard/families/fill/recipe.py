@@ -22,6 +22,7 @@ from regard.device import derive_seed
 from regard.engines.score import score_masked
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
+from regard.families.fill.settings import KINDS, ROWS, SIZES, USES
 from regard.families.table import choose, count_words
 from regard.families.texts import Paths, gather_texts, read_corpus
 from regard.folder import Content
@@ -44,16 +45,6 @@ from regard.training.recipe import (
     encode_json,
     weights_file,
 )
-
-KINDS: dict[str, Settings] = {"bert": {"model": {"norm": "post", "activation": "gelu", "positions": "learned"}}}
-
-# The dial. base and big are BERT's (110 M and 340 M weights with its vocabulary).
-SIZES: dict[str, Settings] = {
-    "tiny": {"model": {"layers": 4, "width": 128, "ffn_width": 512, "heads": 4, "max_positions": 256}},
-    "small": {"model": {"layers": 4, "width": 256, "ffn_width": 1024, "heads": 4, "max_positions": 256}},
-    "base": {"model": {"layers": 12, "width": 768, "ffn_width": 3072, "heads": 12, "max_positions": 512}},
-    "big": {"model": {"layers": 24, "width": 1024, "ffn_width": 4096, "heads": 16, "max_positions": 512}},
-}
 
 
 def gather(text: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
@@ -82,7 +73,7 @@ def hold_out(lines: list[str], count: int, seed: int) -> tuple[list[str], list[s
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape and vocabulary by the size of the text in running words."""
-    return choose("fill", count_words(corpus.train))
+    return choose(ROWS, count_words(corpus.train))
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
@@ -186,6 +177,7 @@ FILL = Recipe(
     shape=FAMILIES["fill"].shape,
     kinds=KINDS,
     sizes=SIZES,
+    uses=USES,
     gather=gather,
     read=read,
     defaults=defaults,

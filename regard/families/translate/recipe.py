@@ -31,6 +31,7 @@ from regard.families import FAMILIES
 from regard.families.held_out import HeldOutPairs, real_loss
 from regard.families.table import choose, count_words
 from regard.families.translate.network import put_together
+from regard.families.translate.settings import KINDS, ROWS, SIZES, USES, choose_epochs
 from regard.folder import Content
 from regard.formats import encoder_decoder, marian, own
 from regard.formats.tokenizers import translator_config
@@ -63,20 +64,6 @@ from regard.training.recipe import (
     name_files,
     weights_file,
 )
-
-# Pre-norm: on two corpora better than the paper's post-norm, most with few pairs or few minutes
-# (docs/notebook.md).
-# The others are made of two models (--encoder, --decoder), which bring their shape along.
-KINDS: dict[str, Settings] = {"transformer": {"model": {"norm": "pre"}}, "bert": {}, "bert-generation": {}}
-
-# The dial. tiny is the shape that did best on 29,000 pairs of captions (Transformer-Tiny, 2.6 M weights);
-# base and big are the paper's.
-SIZES: dict[str, Settings] = {
-    "tiny": {"model": {"layers": 4, "width": 128, "ffn_width": 256, "heads": 4}},
-    "small": {"model": {"layers": 4, "width": 256, "ffn_width": 1024, "heads": 4}},
-    "base": {"model": {"layers": 6, "width": 512, "ffn_width": 2048, "heads": 8}},
-    "big": {"model": {"layers": 6, "width": 1024, "ffn_width": 4096, "heads": 16}},
-}
 
 CHUNK = 1000  # texts that are encoded between two checks whether to stop
 
@@ -156,7 +143,8 @@ def default_held_out(pairs: int) -> int:
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape, vocabulary and regularisation by the size of the corpus in running words."""
     words = count_words(text for pair in corpus.train for text in (pair.source, pair.target))
-    return merge(corpus.facts, choose("translate", words, minutes))
+    stop = {"epochs": choose_epochs(words), "patience": 8}
+    return merge(corpus.facts | {"stop": stop}, choose(ROWS, words, minutes))
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
@@ -308,6 +296,7 @@ TRANSLATE = Recipe(
     shape=FAMILIES["translate"].shape,
     kinds=KINDS,
     sizes=SIZES,
+    uses=USES,
     gather=gather,
     read=read,
     defaults=defaults,

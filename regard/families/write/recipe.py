@@ -27,6 +27,7 @@ from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.table import choose, count_words
 from regard.families.texts import Paths, gather_texts, read_corpus
+from regard.families.write.settings import KINDS, ROWS, SIZES, USES
 from regard.folder import Content
 from regard.formats import gpt2, llama, own
 from regard.formats.tokenizers import tokenizer_config
@@ -52,34 +53,6 @@ MOST_SCORED = 100_000  # tokens of held-out text that are scored while training;
 SAMPLE = 80  # tokens of a sample
 PROBED = 200  # characters at most of a text in an attention snapshot
 
-KINDS: dict[str, Settings] = {
-    "llama": {
-        "model": {"norm": "pre", "norm_kind": "rms", "activation": "silu", "is_gated": True, "has_bias": False,
-                  "positions": "rotary"}
-    },
-    "gpt2": {"model": {"norm": "pre", "activation": "gelu", "positions": "learned"}},
-}  # fmt: skip
-
-# The dial: a shape, and the learning rate that suits its width.
-SIZES: dict[str, Settings] = {
-    "tiny": {
-        "model": {"layers": 4, "width": 128, "ffn_width": 512, "heads": 4, "max_positions": 128},
-        "train": {"learning_rate": 0.003},
-    },
-    "small": {
-        "model": {"layers": 6, "width": 256, "ffn_width": 1024, "heads": 4, "max_positions": 256},
-        "train": {"learning_rate": 0.0015},
-    },
-    "base": {
-        "model": {"layers": 12, "width": 768, "ffn_width": 3072, "heads": 12, "max_positions": 1024},
-        "train": {"learning_rate": 0.0006},
-    },
-    "big": {
-        "model": {"layers": 24, "width": 1024, "ffn_width": 4096, "heads": 16, "max_positions": 1024},
-        "train": {"learning_rate": 0.0004},
-    },
-}
-
 
 def gather(text: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
     """The files to learn from, and to validate on if they are given."""
@@ -93,7 +66,7 @@ def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape and tokenizer by the size of the text."""
-    return choose("write", count_words(corpus.train))
+    return choose(ROWS, count_words(corpus.train))
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
@@ -217,6 +190,7 @@ WRITE = Recipe(
     shape=FAMILIES["write"].shape,
     kinds=KINDS,
     sizes=SIZES,
+    uses=USES,
     gather=gather,
     read=read,
     defaults=defaults,
