@@ -34,8 +34,8 @@ def train(
     start: a model to fine-tune, with its shape and its tokenizer; else weights are fresh. encoder, decoder: two models
     that a translator is made of instead, with their shapes and their one tokenizer.
 
-    files: for translate, `source` and `target` (and valid_source, valid_target, columns, keys); for write and fill
-    `text`, for answer `stories`, each one file or a list of them (and `valid`).
+    files: for translate, `source` and `target` (and valid_source, valid_target); for write and fill `text`, for answer
+    `stories`, each one file or a list of them (and `valid`); columns or keys of files of rows, glob of folders.
     """
     from regard.training.stop import Stopper
 

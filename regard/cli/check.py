@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +12,10 @@ import typer
 
 from regard.cli.output import print_data, print_status
 from regard.errors import CorpusError
-from regard.families.options import Columns, Keys, choose_columns
+from regard.families.options import Columns, Glob, Keys, choose_columns
 from regard.text.corpus import PairFiles, counted, kind_of, refuse_unread
 from regard.text.readers import find_kind
+from regard.text.readers.folders import files_below, find_shards
 from regard.text.readers.packed import without_packing
 from regard.text.readers.rows import Choice
 
@@ -40,6 +41,7 @@ def check(
     ] = False,
     columns: Columns = None,
     keys: Keys = None,
+    glob: Glob = [],  # noqa: B006
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 for any problem.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -56,8 +58,13 @@ def check(
     from regard.text.running import TextFiles
 
     chosen = choose_columns(columns, keys)
-    pairs = None if plain else pairs_of(files, **chosen)
-    refuse_unread(chosen["columns"], chosen["keys"], *([kind_of(pairs)] if pairs and not pairs.target else []))
+    wanted = chosen["keys"] or chosen["columns"]
+    pairs = None if plain or len(wanted or ()) == 1 else pairs_of(files, **chosen, glob=glob)
+    if not wanted or not pairs or pairs.target:
+        kinds = [kind for file in files if (kind := find_kind(file))] if not pairs else []
+    else:
+        kinds = [kind_of(pairs)]
+    refuse_unread(chosen["columns"], chosen["keys"], *kinds)
     texts = None
     try:
         known = hashes_of(against or [], pairs)
@@ -66,8 +73,8 @@ def check(
             if pairs:
                 report = check_pairs(pairs, known, tick, valid=valid)
             else:
-                texts = TextFiles.of([*files])  # also of folders, as training
-                report = check_text(list(texts.paths), known, tick)
+                texts = TextFiles.of([*files], wanted, glob)  # also of folders, as training
+                report = check_text(texts, known, tick)
     except CorpusError as problem:  # a file that cannot be read as lines at all
         report = Report([file.name for file in files], stops=str(problem))
     report.leave_out(texts.skipped if texts else ())
@@ -76,12 +83,17 @@ def check(
         raise typer.Exit(1)
 
 
-def pairs_of(files: list[Path], columns: Choice | None, keys: tuple[str, ...] | None) -> PairFiles | None:
+def pairs_of(
+    files: list[Path], columns: Choice | None, keys: tuple[str, ...] | None, glob: Sequence[str] = ()
+) -> PairFiles | None:
     """Files as pairs, if they are: two of them, or one whose name says so."""
     from regard.text.stories import look_like_stories
 
     if len(files) == 2 and not look_like_stories(files):
         return PairFiles(files[0], files[1])
+    if len(files) == 1 and files[0].is_dir():
+        parts = sorted(files_below(files[0], glob)) if glob else find_shards(files[0])
+        return PairFiles(files[0], None, columns, keys, tuple(parts)) if parts and find_kind(parts[0]) else None
     if len(files) == 1 and find_kind(files[0]):
         return PairFiles(files[0], None, columns, keys)
     return None
@@ -142,7 +154,7 @@ def describe(report: Any) -> str:
     return "\n".join(lines)
 
 
-def print_problems(pairs: PairFiles | None, texts: list[Path], valid: PairFiles | None = None) -> None:
+def print_problems(pairs: PairFiles | None, texts: Any, valid: PairFiles | None = None) -> None:
     """The first lines of a training: what a quick check finds in its text, a line each."""
     from regard.text.check import check_pairs, check_text
 

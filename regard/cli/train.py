@@ -97,7 +97,7 @@ def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
     is_first = os.environ.get("RANK", "0") == "0"  # of several processes, the first one speaks
     if is_first and (run["fresh"] or not (run["to"] / "run").exists()):
         if isinstance(text, PairFiles):
-            print_problems(text, [], request.valid_files)
+            print_problems(text, None, request.valid_files)
         else:
-            print_problems(None, list(text.paths))
+            print_problems(None, text)
     show_training(task, is_quiet=not is_first, **run, **files)

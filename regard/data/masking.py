@@ -11,7 +11,6 @@ from regard.data.collate import TokenMasking, collate_masked
 from regard.data.loader import Loader
 from regard.data.tokens import TokenLists
 from regard.errors import CorpusError
-from regard.text.corpus import LONGEST_RUNNING, read_lines
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
 
@@ -21,8 +20,7 @@ TOKENS_PER_BATCH = 8192
 
 def read_texts(files: TextFiles) -> list[str]:
     """Every line with text on it."""
-    every = (line for path in files.paths for line in read_lines(path, longest=LONGEST_RUNNING))
-    lines = [line for line in every if line.strip()]
+    lines = [line for line in files.lines() if line.strip()]
     if not lines:
         raise CorpusError(f"{', '.join(map(str, files.paths[:3]))}: no line has text on it; nothing to learn from")
     return lines

@@ -13,6 +13,9 @@ Columns = Annotated[
     typer.Option(help="Columns of a table, by number from 1 or by name: source,target, or one of running text."),
 ]
 Keys = Annotated[str | None, typer.Option(help="Keys of a .jsonl file or languages of a .tmx file, such as de,en.")]
+Glob = Annotated[
+    list[str], typer.Option(help="Of a folder, only files that match, such as '*.py'; repeatable.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Engine = Annotated[
     Literal["torch", "ctranslate2"] | None,

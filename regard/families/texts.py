@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.text.corpus import LeftOut, fingerprint
+from regard.errors import ConfigError
+from regard.text.corpus import LeftOut, fingerprint, refuse_unread
+from regard.text.readers import find_kind
+from regard.text.readers.rows import Choice
 from regard.text.running import TextFiles, named
 from regard.training.recipe import Corpus, name_files
 
@@ -14,9 +17,21 @@ Paths = str | Path | list[str | Path]
 Splitter = Callable[[list[Any]], tuple[list[Any], list[Any]]]  # examples -> (to learn from, held out)
 
 
-def gather_texts(files: Paths, valid: Paths | None) -> tuple[TextFiles, TextFiles | None]:
-    """The files to learn from, and to validate on if they are given."""
-    return TextFiles.of(files), TextFiles.of(valid) if valid else None
+def gather_texts(
+    files: Paths, valid: Paths | None, columns: Choice | str | None = None, keys: Choice | str | None = None,
+    glob: str | Sequence[str] = (),
+) -> tuple[TextFiles, TextFiles | None]:  # fmt: skip
+    """The files to learn from, and to validate on if they are given; of files of rows, one column or key is read."""
+    columns, keys = (((one,) if isinstance(one, str | int) else one) for one in (columns, keys))
+    patterns = [glob] if isinstance(glob, str) else [*glob]
+    train = TextFiles.of(files, keys or columns, patterns)
+    held_out = TextFiles.of(valid, keys or columns) if valid else None
+    found = [find_kind(path) for one in (train, held_out) if one for path in one.tables]
+    refuse_unread(columns, keys, *filter(None, found))
+    for name, given in (("columns", columns), ("keys", keys)):
+        if given and len(given) > 1:
+            raise ConfigError(f"--{name} {','.join(map(str, given))}: one is wanted, that of the text")
+    return train, held_out
 
 
 def read_corpus(
@@ -35,9 +50,8 @@ def read_corpus(
     for path, reason in (one for text in (files, valid_files) if text for one in text.skipped):
         skipped.setdefault(reason, []).append(path)
     left_out = [LeftOut(reason, len(paths), _some(paths), "files") for reason, paths in skipped.items()]
-    return Corpus(
-        examples, valid, left_out, {role: fingerprint(path) for role, path in roles.items()}, name_files(roles)
-    )
+    prints = {role: fingerprint(path) for role, path in roles.items()}
+    return Corpus(examples, valid, left_out, prints, name_files(roles), reading=files.reading)
 
 
 def _some(paths: list[Path]) -> str:

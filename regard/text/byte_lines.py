@@ -56,7 +56,7 @@ def raw_pairs(files: PairFiles, on_broken: Callable[[int, str], None]) -> Iterat
         yield from _side_by_side(raw_lines(files.source), raw_lines(files.target))
         return
     split = {"tsv": _cells, "jsonl": _entries}.get(kind_of(files).name)
-    if split is None:
+    if split is None or files.parts:
         with suppress(CorpusError):  # training's own reader names what is wrong
             for pair in each_pair(files):
                 yield pair.line, (pair.source.encode(), pair.target.encode())

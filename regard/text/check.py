@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -72,11 +72,22 @@ def check_pairs(
     return report
 
 
+def text_pieces(files: TextFiles, path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, or the texts of its rows, with their numbers; what cannot be read is for training to say."""
+    if path not in files.tables:
+        yield from raw_pieces(path)
+        return
+    with suppress(CorpusError):
+        yield from ((number, text.encode()) for number, text in files.rows(path))
+
+
 def check_text(
-    paths: list[Path], held_out: frozenset[int] = frozenset(), tick: Tick = lambda lines, read: None,
+    files: TextFiles | list[Path], held_out: frozenset[int] = frozenset(), tick: Tick = lambda lines, read: None,
     most: int | None = None,
 ) -> Report:  # fmt: skip
     """Files of running text, or of stories. Lines that repeat are in their nature: only whole files are compared."""
+    files = files if isinstance(files, TextFiles) else TextFiles(tuple(files))
+    paths = list(files.paths)
     is_stories = look_like_stories(paths)
     report = Report([path.name for path in paths], "stories" if is_stories else "text")
     shared: set[int] = set()
@@ -84,7 +95,7 @@ def check_text(
     for path in paths:
         side = _Side(report, path)
         last = 0
-        for number, raw in raw_pieces(path):
+        for number, raw in text_pieces(files, path):
             if number != last:
                 if report.lines == most:
                     break
@@ -101,7 +112,7 @@ def check_text(
         side.finish()
     _note_same_files(report, paths)
     if most is None:
-        verify = (lambda: verify_stories(paths)) if is_stories else (lambda: verify_documents(TextFiles(tuple(paths))))
+        verify = (lambda: verify_stories(paths)) if is_stories else (lambda: verify_documents(files))
         report.stop_for(verify)
     return report
 
@@ -289,10 +300,10 @@ def _note_strange(report: Report, path: Path, number: int, text: str) -> None:
 
 def _note_header(report: Report, files: PairFiles) -> None:
     with suppress(CorpusError):
-        table = open_rows(files.source, files.wanted) if not files.target else None
+        table = open_rows(files.paths[0], files.wanted) if not files.target else None
         if table and (table.header or table.may_be_header):
             kind = "header" if table.header else "likely header"
-            report.note(kind, files.source, 1, table.header or table.may_be_header or "")
+            report.note(kind, files.paths[0], 1, table.header or table.may_be_header or "")
 
 
 def _note_same_files(report: Report, paths: list[Path]) -> None:

@@ -13,6 +13,7 @@ from regard.errors import ConfigError, CorpusError
 from regard.files import hash_file
 from regard.text.readers import KINDS, Kind, find_kind
 from regard.text.readers.documents import find_document
+from regard.text.readers.folders import find_parts
 from regard.text.readers.packed import open_unpacked, without_packing
 from regard.text.readers.rows import Choice, Table, one_line
 
@@ -45,6 +46,7 @@ class PairFiles:
     target: Path | None = None
     columns: Choice | None = None  # of a table, counted from 1 or by name: source, target
     keys: tuple[str, ...] | None = None  # of objects, or languages of a translation memory: source, target
+    parts: tuple[Path, ...] = ()  # the files of a folder, if the source is one
 
     def __post_init__(self) -> None:
         for option in ("columns", "keys"):
@@ -66,21 +68,29 @@ class PairFiles:
         target: str | Path | None = None,
         columns: Choice | None = None,
         keys: tuple[str, ...] | None = None,
+        glob: Sequence[str] = (),
     ) -> "PairFiles":
-        """The same from names."""
-        return cls(Path(source), Path(target) if target else None, columns, keys)
+        """The same from names; a folder may be one of a data set, or of files whose names match one of `glob`."""
+        parts = find_parts(Path(source), glob) if not target else ()
+        return cls(Path(source), Path(target) if target else None, columns, keys, parts)
 
     @property
     def paths(self) -> list[Path]:
         """The files, source first."""
-        return [self.source] if self.target is None else [self.source, self.target]
+        return [*self.parts] or [self.source] if self.target is None else [self.source, self.target]
+
+    @property
+    def roles(self) -> dict[str, Path]:
+        """What each file is."""
+        names = ("source", "target") if not self.parts else (f"source_{n}" for n in range(1, len(self.parts) + 1))
+        return dict(zip(names, self.paths, strict=False))
 
     @property
     def reading(self) -> dict[str, str]:
         """Which columns or keys are read, also by default, and whether there is a header; nothing of two files."""
         if self.target is not None:
             return {}
-        table = open_rows(self.source, self.wanted)
+        table = open_rows(self.paths[0], self.wanted)
         chosen = ",".join(table.names[place] for place in table.choose(self.wanted, 2))
         given = ",".join(map(str, self.wanted or ())) or chosen
         found = {kind_of(self).options[0]: given}
@@ -134,7 +144,8 @@ def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
     left_out = _header_of(files)
     if empty:
         side = files.source if not empty[0].source.strip() else files.target or files.source
-        left_out.append(LeftOut("empty on one side", len(empty), f"{side} line {empty[0].line}"))
+        unit = "line" if files.target else kind_of(files).unit
+        left_out.append(LeftOut("empty on one side", len(empty), f"{side} {unit} {empty[0].line}"))
     return pairs, left_out
 
 
@@ -160,7 +171,7 @@ def guess_languages(files: PairFiles) -> tuple[str | None, str | None]:
     if files.target is not None:
         names = [without_packing(path).suffix[1:] for path in files.paths]
     else:
-        table = open_rows(files.source, files.wanted)
+        table = open_rows(files.paths[0], files.wanted)
         names = [table.names[place].rpartition(".")[2] for place in table.choose(files.wanted, 2)]
     return _language(names[0]), _language(names[1])
 
@@ -179,9 +190,10 @@ def each_pair(files: PairFiles) -> Iterator[Pair]:
         yield from _parallel(files.source, files.target)
         return
     kind_of(files)
-    table = open_rows(files.source, files.wanted)
-    for number, (source, target) in table.rows(table.choose(files.wanted, 2)):
-        yield Pair(one_line(source), one_line(target), number)
+    for path in files.paths:
+        table = open_rows(path, files.wanted)
+        for number, (source, target) in table.rows(table.choose(files.wanted, 2)):
+            yield Pair(one_line(source), one_line(target), number)
 
 
 def open_rows(path: Path, wanted: Choice | None, longest: int = LONGEST_LINE) -> Table:
@@ -192,15 +204,18 @@ def open_rows(path: Path, wanted: Choice | None, longest: int = LONGEST_LINE) ->
 
 
 def kind_of(files: PairFiles) -> Kind:
-    """The format of the one file that pairs are in, by its name."""
-    if kind := find_kind(files.source):
-        return kind
+    """The format of the files of rows that pairs are in, by their names."""
+    kinds = [find_kind(path) for path in files.paths]
+    if kinds[0] and {*kinds} == {kinds[0]}:
+        return kinds[0]
     known = " or ".join((", ".join([*KINDS][:-1]), [*KINDS][-1]))
+    if files.parts:
+        raise CorpusError(f"{files.source} has files of several kinds; choose those of one with --glob, as '*.tsv'")
     raise CorpusError(f"{files.source} is one file, and not of rows; "
                       f"give two parallel files (source, then target), or one file that ends in {known}")  # fmt: skip
 
 
-def refuse_unread(columns: Choice | None, keys: Sequence[str] | None, *kinds: Kind) -> None:
+def refuse_unread(columns: Choice | None, keys: Choice | None, *kinds: Kind) -> None:
     """An error for columns or keys that were chosen where no file has any."""
     for name, given in (("columns", columns), ("keys", keys)):
         if given and not any(name in kind.options for kind in kinds):

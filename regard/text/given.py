@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import ConfigError
+from regard.text.readers.rows import Choice
 from regard.text.running import TextFiles
 
 SHOWN = 10  # unknown parts that are named
@@ -28,9 +29,9 @@ def several_texts(values: object, what: str = "texts") -> list[str]:
     return [a_text(value, f"one of several {what}") for value in values]
 
 
-def given_texts(files: Iterable[str | Path]) -> TextFiles:
+def given_texts(files: Iterable[str | Path], wanted: Choice | str | None = None) -> TextFiles:
     """Files of text, and every one in folders and below them; what is left out there is named in a warning."""
-    found = TextFiles.of(list(files))
+    found = TextFiles.of(list(files), wanted)
     for path, reason in found.skipped:
         warnings.warn(f"{path} is left out: {reason}", RuntimeWarning, stacklevel=3)
     return found

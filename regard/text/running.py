@@ -1,58 +1,97 @@
-"""Reads running text: whole files, each one document."""
+"""Reads running text: whole files, each one document, or files of rows with a document in each."""
 
 from __future__ import annotations
 
-import os
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.errors import CorpusError
-from regard.text.corpus import HEAD, LONGEST_RUNNING, UTF16_MARKS, read_lines, read_whole
+from regard.errors import ConfigError, CorpusError
+from regard.text.corpus import HEAD, LONGEST_RUNNING, UTF16_MARKS, open_rows, read_lines, read_whole
+from regard.text.readers import find_kind
 from regard.text.readers.documents import find_document
-from regard.text.readers.packed import open_unpacked
+from regard.text.readers.folders import files_below, find_shards, is_dataset, nothing_matches, refuse_splits
+from regard.text.readers.packed import open_unpacked, without_packing
+from regard.text.readers.rows import Choice
 
 SHARE = 20  # one part in this many is held out when no text to validate on is given
 
 
 @dataclass(frozen=True)
 class TextFiles:
-    """Where running text is."""
+    """Where running text is: files that are one document each, or files of rows with a document in each."""
 
     paths: tuple[Path, ...]
     skipped: tuple[tuple[Path, str], ...] = ()  # what is left out of the given folders, and why
+    tables: frozenset[Path] = frozenset()  # those of the files that are read by rows
+    wanted: Choice | None = None  # the column or key of these
+    glob: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, files: str | Path | list[str | Path] | tuple[str | Path, ...]) -> TextFiles:
-        """The same from names, one or several; of a folder, every file of text in it and below it, in order. Text
-        with a NUL or a line in another encoding is text too: its reader names the line."""
+    def of(
+        cls, files: str | Path | Sequence[str | Path], wanted: Choice | str | None = None, glob: Sequence[str] = ()
+    ) -> TextFiles:
+        """The same from names, one or several; of a folder, every file of text in it and below it, in order, or those
+        that match. Text with a NUL or a line in another encoding is text too: its reader names the line."""
         names = [files] if isinstance(files, str | Path) else list(files)
+        wanted = (wanted,) if isinstance(wanted, str) else wanted
         if not names:
             raise CorpusError("no file of text was given; name at least one")
+        if glob and not any(Path(name).is_dir() for name in names):
+            raise ConfigError(f"--glob {glob[0]} chooses files of a folder, and none was given; leave it out")
         paths: list[Path] = []
         skipped: list[tuple[Path, str]] = []
         for name in map(Path, names):
-            found = sorted(_below(name)) if name.is_dir() else [name]
-            reasons = {path: _why_not(path, name) if name.is_dir() else None for path in found}
+            reasons = _below(name, glob) if name.is_dir() else {name: None}
             if all(reasons.values()):
                 raise CorpusError(f"{name} is a folder without a file of text in it or below it; name another")
             paths += [path for path, reason in reasons.items() if not reason]
             skipped += [(path, reason) for path, reason in reasons.items() if reason]
-        return cls(tuple(paths), tuple(skipped))
+        named = {path for path in paths if glob or path in map(Path, names) or path.suffix in (".parquet", ".arrow")}
+        tables = frozenset(path for path in named if find_kind(path) and without_packing(path).suffix != ".json")
+        return cls(tuple(paths), tuple(skipped), tables, wanted, tuple(glob))
+
+    @property
+    def reading(self) -> dict[str, str]:
+        """How the files were chosen and read, where that was asked for."""
+        found = {"columns": ",".join(map(str, self.wanted or ())), "glob": " ".join(self.glob)}
+        return {name: value for name, value in found.items() if value}
+
+    def documents(self) -> Iterator[str]:
+        """Their texts, one after another."""
+        for path in self.paths:
+            if path in self.tables:
+                yield from (text for _, text in self.rows(path))
+            else:
+                yield read_whole(path)
+
+    def lines(self) -> Iterator[str]:
+        """All lines of their texts."""
+        for path in self.paths:
+            if path in self.tables:
+                yield from (line for _, text in self.rows(path) for line in text.split("\n"))
+            else:
+                yield from read_lines(path, longest=LONGEST_RUNNING)
+
+    def rows(self, path: Path) -> Iterator[tuple[int, str]]:
+        """The line and the text of every row of a file of rows."""
+        table = open_rows(path, self.wanted, LONGEST_RUNNING)
+        for number, (text,) in table.rows(table.choose(self.wanted, 1)):
+            yield number, text
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    """Every file in a folder and below it, and every link, which is not followed."""
-
-    def refuse(problem: OSError) -> None:
-        raise CorpusError(f"{problem.filename} cannot be read: {problem.strerror}")
-
-    for place, folders, names in os.walk(folder, onerror=refuse):
-        yield from (Path(place) / name for name in names)
-        yield from (path for path in (Path(place) / name for name in folders) if path.is_symlink())
+def _below(folder: Path, glob: Sequence[str]) -> dict[Path, str | None]:
+    """The files of a folder, and why each is left out, if it is."""
+    if is_dataset(folder):
+        return dict.fromkeys(find_shards(folder))
+    found = sorted(files_below(folder, glob))
+    if glob and not found:
+        raise nothing_matches(folder, glob)
+    refuse_splits(folder, found)
+    return {path: _why_not(path, folder) for path in found}
 
 
 def _why_not(path: Path, folder: Path) -> str | None:
@@ -73,7 +112,7 @@ def _why_not(path: Path, folder: Path) -> str | None:
 
 def _why_no_text(path: Path, head: bytes) -> str | None:
     if document := find_document(path, head):
-        return document[0]
+        return None if path.suffix == ".parquet" else document[0]
     if head.startswith(UTF16_MARKS):
         return None  # it is refused with the remedy when it is read
     if not head.strip() and len(head) < HEAD:
@@ -89,9 +128,8 @@ def _is_binary(head: bytes) -> bool:
 
 
 def read_documents(files: TextFiles) -> list[str]:
-    """The text of each file; files without any text are left out, unless all are."""
-    texts = [read_whole(path) for path in files.paths]
-    found = [text for text in texts if text.strip()]
+    """Every document with text in it."""
+    found = [text for text in files.documents() if text.strip()]
     if not found:
         raise _nothing_in(files)
     return found
@@ -99,8 +137,7 @@ def read_documents(files: TextFiles) -> list[str]:
 
 def verify_documents(files: TextFiles) -> None:
     """Reads all files and keeps none; raises what `read_documents` would."""
-    lines = (line for path in files.paths for line in read_lines(path, keeps_ends=True, longest=LONGEST_RUNNING))
-    if not sum(bool(line.strip()) for line in lines):
+    if not sum(bool(line.strip()) for line in files.lines()):
         raise _nothing_in(files)
 
 

@@ -7,7 +7,7 @@ Using a trained answerer is in `families/answer/pipeline.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,9 +50,11 @@ from regard.training.recipe import (
 )
 
 
-def gather(stories: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
+def gather(
+    stories: Paths, *, valid: Paths | None = None, glob: str | Sequence[str] = ()
+) -> tuple[TextFiles, TextFiles | None]:
     """The files to learn from, and to validate on if they are given."""
-    return gather_texts(stories, valid)
+    return gather_texts(stories, valid, glob=glob)
 
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import AfterValidator
 
-from regard.families.options import Json, Model, Valid
+from regard.families.options import Glob, Json, Model, Valid
 from regard.families.surface import Body, LookBody, Served, Surface, Terminal, Text, Texts
 from regard.text.stories import read_sentences, split_sentences
 
@@ -52,13 +52,14 @@ def train(
         list[Path], typer.Argument(help="Files of stories in bAbI format, or folders of them.", show_default=False)
     ],
     valid: Valid = [],  # noqa: B006
+    glob: Glob = [],  # noqa: B006
 ) -> dict[str, Any]:
     """Train a memory network to answer questions about stories, of one bAbI task or of many together.
 
     Example:
       regard train answer qa1_train.txt qa2_train.txt --to models/stories
     """
-    return {"stories": stories, "valid": valid}
+    return {"stories": stories, "valid": valid, "glob": glob}
 
 
 def _sentences(story: str | list[str]) -> tuple[str, ...]:

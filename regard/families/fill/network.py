@@ -17,6 +17,7 @@ from regard.folder import ModelFolder
 from regard.formats import bert, own
 from regard.model.transformer import MaskedLM
 from regard.text.given import given_texts
+from regard.text.readers.rows import Choice
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ def predict(filler: Filler, ids: list[int], gaps: list[int], top: int) -> list[l
     return [list(zip(tokens, values, strict=True)) for tokens, values in rows]
 
 
-def evaluate(filler: Filler, files: Sequence[str | Path]) -> dict[str, float | str | int]:
+def evaluate(filler: Filler, files: Sequence[str | Path], wanted: Choice | str | None) -> dict[str, float | str | int]:
     """Accuracy on masked tokens over all lines of the files; the same tokens are masked every time."""
     train = filler.about["settings"]["train"]
     share, whole_words = train.get("mask_rate", train.get("hidden")), train["whole_words"]  # hidden: of 0.1
-    lines = read_texts(given_texts(files))
+    lines = read_texts(given_texts(files, wanted))
     texts = encode_texts(lines, filler.tokenizer, filler.model.config.max_positions)
     batches = masked_batches(texts, filler.tokenizer, make_masking(filler.tokenizer, share, whole_words))
     accuracy, loss, count = score_masked(filler.model, batches, lambda: None)

@@ -13,6 +13,7 @@ from regard.families.fill import MASK, TOP
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.folder import ModelFolder
 from regard.text.given import a_text, name_unknown, unknown_parts
+from regard.text.readers.rows import Choice
 
 if TYPE_CHECKING:
     from regard.look.inspection import Inspection
@@ -110,11 +111,13 @@ class Filler(Pipeline):
             ids += part if number == 0 else [self.tokenizer.mask_id, *part]
         return [*ids, end]
 
-    def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
+    def evaluate(
+        self, *files: str | Path, columns: Choice | str | None = None, keys: Choice | str | None = None
+    ) -> dict[str, float | str | int]:
         """Accuracy on masked tokens over all lines of the files; the same tokens are masked every time."""
         from regard.families.fill import network
 
-        return network.evaluate(self, files)
+        return network.evaluate(self, files, keys or columns)
 
     def look(self, text: str, *, why: bool = False) -> Inspection:
         """The attention of each token of a text, and what fills its gaps.

@@ -7,7 +7,7 @@ Using a trained filler is in `families/fill/pipeline.py`, hiding tokens in `data
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from torch import Tensor, nn
@@ -31,6 +31,7 @@ from regard.formats.tokenizers import bert_roles, tokenizer_config
 from regard.look.snapshot import PROBES, snapshot_texts
 from regard.model.loss import token_loss
 from regard.model.transformer import MaskedLM
+from regard.text.readers.rows import Choice
 from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_masked, learn_wordpieces
@@ -47,9 +48,12 @@ from regard.training.recipe import (
 )
 
 
-def gather(text: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
+def gather(
+    text: Paths, *, valid: Paths | None = None, columns: Choice | str | None = None,
+    keys: Choice | str | None = None, glob: str | Sequence[str] = (),
+) -> tuple[TextFiles, TextFiles | None]:  # fmt: skip
     """The files to learn from, and to validate on if they are given."""
-    return gather_texts(text, valid)
+    return gather_texts(text, valid, columns, keys, glob)
 
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:

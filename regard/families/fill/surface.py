@@ -10,7 +10,7 @@ import typer
 from pydantic import Field
 
 from regard.families.fill import MASK, TOP
-from regard.families.options import Json, Model, Valid
+from regard.families.options import Columns, Glob, Json, Keys, Model, Valid, choose_columns
 from regard.families.surface import Body, Served, Surface, Terminal, Text, Whole
 from regard.text.given import name_unknown
 
@@ -45,13 +45,16 @@ def train(
         typer.Argument(help="Text files, one or more sentences per line, or folders of them.", show_default=False),
     ],
     valid: Valid = [],  # noqa: B006
+    glob: Glob = [],  # noqa: B006
+    columns: Columns = None,
+    keys: Keys = None,
 ) -> dict[str, Any]:
     """Train a masked language model on lines of text.
 
     Example:
       regard train fill sentences.txt --to models/words --minutes 20
     """
-    return {"text": text, "valid": valid}
+    return {"text": text, "valid": valid, "glob": glob, **choose_columns(columns, keys)}
 
 
 class FillBody(Body):

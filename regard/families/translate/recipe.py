@@ -7,7 +7,7 @@ Using a trained translator is in `translator.py`. torch is only imported by the 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +76,14 @@ def gather(
     valid_target: str | Path | None = None,
     columns: Choice | None = None,
     keys: tuple[str, ...] | None = None,
+    glob: Sequence[str] = (),
 ) -> tuple[PairFiles, PairFiles | None]:
     """The files of pairs to learn from, and to validate on if they are given."""
-    files = PairFiles.of(source, target, columns, keys)
+    files = PairFiles.of(source, target, columns, keys, glob)
     if valid_target and not valid_source:
         raise ConfigError(f"--valid-target {valid_target} was given without --valid-source; give both files")
     valid = PairFiles.of(valid_source, valid_target, columns, keys) if valid_source else None
-    if valid and not valid.target and not find_kind(valid.source):
+    if valid and not valid.target and not find_kind(valid.paths[0]):
         raise ConfigError(f"--valid-source {valid_source} is one file of lines; give its translation too, with "
                           f"--valid-target")  # fmt: skip
     alone = [one for one in (files, valid) if one and not one.target]
@@ -93,12 +94,12 @@ def gather(
 def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> Corpus:
     """All pairs; without files to validate on, some are held out, the same ones every time."""
     pairs, left_out = read_pairs(files)
-    roles = dict(zip(("source", "target"), files.paths, strict=False))
+    roles = files.roles
     reading = files.reading
     if valid_files is not None:
         valid, _ = read_pairs(valid_files)
         reading |= {f"valid_{name}": value for name, value in valid_files.reading.items()}
-        roles |= dict(zip(("valid_source", "valid_target"), valid_files.paths, strict=False))
+        roles |= {f"valid_{role}": path for role, path in valid_files.roles.items()}
     else:
         with named(files.paths):
             pairs, valid = hold_out(pairs, config.train.held_out or default_held_out(len(pairs)), config.seed)

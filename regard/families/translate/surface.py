@@ -11,7 +11,7 @@ from pydantic import Field
 
 from regard.decoding.settings import BEAM
 from regard.errors import ConfigError
-from regard.families.options import Columns, Engine, Json, Keys, Model, Precision, choose_columns, refuse_together
+from regard.families.options import Columns, Engine, Glob, Json, Keys, Model, Precision, choose_columns, refuse_together
 from regard.families.surface import LookBody, Served, Surface, Terminal, Text, TextBody, Whole
 from regard.families.translate.lines import translate_lines
 from regard.families.translate.translation import Translation, join
@@ -92,6 +92,7 @@ def train(
     valid_target: Annotated[Path | None, typer.Option(help="Validation target.")] = None,
     columns: Columns = None,
     keys: Keys = None,
+    glob: Glob = [],  # noqa: B006
     source_language: Annotated[str | None, typer.Option(help="Language code; default: the file's suffix.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Language code; default: the file's suffix.")] = None,
     encoder: Annotated[
@@ -109,7 +110,8 @@ def train(
     return {
         "settings": {name: code for name, code in languages.items() if code},
         "encoder": encoder, "decoder": decoder, "source": source, "target": target,
-        "valid_source": valid_source, "valid_target": valid_target, **choose_columns(columns, keys),
+        "valid_source": valid_source, "valid_target": valid_target, "glob": glob,
+        **choose_columns(columns, keys),
     }  # fmt: skip
 
 

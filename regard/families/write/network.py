@@ -26,6 +26,7 @@ from regard.look.inspection import TokenScore
 from regard.look.trace import as_batch, score_tokens
 from regard.model.transformer import CausalLM
 from regard.text.given import given_texts
+from regard.text.readers.rows import Choice
 from regard.text.running import read_documents
 from regard.text.tokenizer import Tokenizer
 
@@ -71,9 +72,11 @@ def score_text(writer: Writer, prompt: list[int], ids: list[int], count: int) ->
     return [one._replace(alternatives=one.alternatives[:count]) for one in found]
 
 
-def evaluate(writer: Writer, files: Sequence[str | Path], stride: int | None) -> dict[str, float | str | int]:
+def evaluate(
+    writer: Writer, files: Sequence[str | Path], stride: int | None, wanted: Choice | str | None
+) -> dict[str, float | str | int]:
     """Perplexity per token and bits per byte of all files."""
-    texts = read_documents(given_texts(files))
+    texts = read_documents(given_texts(files, wanted))
     window = writer.model.config.max_positions
     stride = stride or max(1, window // 2)
     if not 1 <= stride <= window:

@@ -16,6 +16,7 @@ from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.folder import ModelFolder
 from regard.text.given import a_text, name_unknown, several_texts, unknown_parts
+from regard.text.readers.rows import Choice
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -141,7 +142,10 @@ class Writer(Pipeline):
         """The parts of a text that the model has never seen: of a writer of characters, those characters."""
         return unknown_parts(self.tokenizer, [a_text(text)])
 
-    def evaluate(self, *files: str | Path, stride: int | None = None) -> dict[str, float | str | int]:
+    def evaluate(
+        self, *files: str | Path, stride: int | None = None, columns: Choice | str | None = None,
+        keys: Choice | str | None = None,
+    ) -> dict[str, float | str | int]:  # fmt: skip
         """Perplexity per token and bits per byte over the whole text, each token predicted once.
 
         The model's window moves on by `stride` tokens (half of it if not given), so that each token after the first
@@ -149,7 +153,7 @@ class Writer(Pipeline):
         """
         from regard.families.write import network
 
-        return network.evaluate(self, files, stride)
+        return network.evaluate(self, files, stride, keys or columns)
 
     def look(self, text: str, *, why: bool = False) -> Inspection:
         """The attention and probability of each token of a text; of one longer than the context, its end, and a note.

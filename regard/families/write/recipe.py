@@ -7,7 +7,7 @@ Using a trained writer is in `families/write/pipeline.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -34,6 +34,7 @@ from regard.formats.tokenizers import tokenizer_config
 from regard.look.snapshot import PROBES, snapshot_texts
 from regard.model.loss import token_loss
 from regard.model.transformer import CausalLM
+from regard.text.readers.rows import Choice
 from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
@@ -54,9 +55,12 @@ SAMPLE = 80  # tokens of a sample
 PROBED = 200  # characters at most of a text in an attention snapshot
 
 
-def gather(text: Paths, *, valid: Paths | None = None) -> tuple[TextFiles, TextFiles | None]:
+def gather(
+    text: Paths, *, valid: Paths | None = None, columns: Choice | str | None = None,
+    keys: Choice | str | None = None, glob: str | Sequence[str] = (),
+) -> tuple[TextFiles, TextFiles | None]:  # fmt: skip
     """The files to learn from, and to validate on if they are given."""
-    return gather_texts(text, valid)
+    return gather_texts(text, valid, columns, keys, glob)
 
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from regard.decoding.settings import TEMPERATURE, TOKENS, Sampling
 from regard.errors import ConfigError
-from regard.families.options import Engine, Json, Model, Precision, Valid
+from regard.families.options import Columns, Engine, Glob, Json, Keys, Model, Precision, Valid, choose_columns
 from regard.families.surface import Body, Served, Share, Surface, Terminal, Text, Whole
 from regard.text.stories import read_stdin
 
@@ -64,13 +64,16 @@ def train(
         typer.Argument(help="Files of running text, one document each, or folders of them.", show_default=False),
     ],
     valid: Valid = [],  # noqa: B006
+    glob: Glob = [],  # noqa: B006
+    columns: Columns = None,
+    keys: Keys = None,
 ) -> dict[str, Any]:
     """Train a causal language model on running text.
 
     Example:
       regard train write books/ --to models/tales --epochs 10
     """
-    return {"text": text, "valid": valid}
+    return {"text": text, "valid": valid, "glob": glob, **choose_columns(columns, keys)}
 
 
 class WriteBody(Body):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from regard.text.readers.arrow import open_arrow, open_parquet
 from regard.text.readers.delimited import open_csv, open_tsv
 from regard.text.readers.jsonl import open_jsonl
 from regard.text.readers.packed import without_packing
@@ -20,6 +21,7 @@ class Kind(NamedTuple):
     name: str
     open: Callable[[Path, Lines, Choice | None], Table]
     options: tuple[str, ...]  # by which columns are chosen
+    unit: str = "line"  # what its rows are counted in
 
 
 TSV = Kind("tsv", open_tsv, ("columns", "keys"))
@@ -32,6 +34,8 @@ KINDS = {
     ".ndjson": JSONL,
     ".json": JSONL,
     ".tmx": Kind("tmx", open_tmx, ("keys",)),
+    ".parquet": Kind("parquet", open_parquet, ("columns", "keys"), "row"),
+    ".arrow": Kind("arrow", open_arrow, ("columns", "keys"), "row"),
 }
 
 
