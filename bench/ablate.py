@@ -1,6 +1,6 @@
 """One change at a time: what it does to held-out BLEU for the same number of tokens seen.
 
-Quality is compared, not time, so that runs may share a machine; what a step of a variant costs is told beside it as
+Quality is compared, not time, so that runs may share a machine; what a step of a variant costs is reported beside it as
 processor time. Each finished variant is in the JSON file at once, and one that is there is not run again.
 """
 
@@ -30,8 +30,8 @@ from regard.training.prepare import decide
 from regard.training.recipe import Corpus
 
 
-def nobody() -> None:
-    """Nobody wants to stop."""
+def never_stop() -> None:
+    """Never asks a run to stop."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def read_corpus(data: Path, name: str) -> Corpus:
 
 def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
     config = decide(TRANSLATE, corpus, merge({"threads": 1, "train": {"decay_steps": 10**9}}, variant.settings))
-    tokenizer = TRANSLATE.learn(corpus, config, nobody)
+    tokenizer = TRANSLATE.learn(corpus, config, never_stop)
     config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
-    feed = TRANSLATE.batches(TRANSLATE.encode(corpus.train, tokenizer, config, nobody).tensors, tokenizer, config)
-    judge = TRANSLATE.validator(corpus.valid, feed, tokenizer, config, nobody)
+    feed = TRANSLATE.batches(TRANSLATE.encode(corpus.train, tokenizer, config, never_stop).tensors, tokenizer, config)
+    validator = TRANSLATE.validator(corpus.valid, feed, tokenizer, config, never_stop)
     steps = round(tokens * feed.batches_per_epoch / feed.facts["tokens"])
     config = resolve(merge(config.model_dump(), {"train": {"decay_steps": steps}}))
     batch = Redrawn(corpus, tokenizer, config, variant).batch if variant.bpe_dropout else feed.batch
@@ -121,7 +121,7 @@ def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
         now = model.state_dict()
         for name, weights in {"average": average([*kept, now]), "last": now, "ema": slow}.items():
             trial.load_state_dict(weights)
-            scores = judge.score(trial, nobody).scores
+            scores = validator.score(trial, never_stop).scores
             found[name] = {key: round(scores[key], 3) for key in ("bleu", "chrf", "loss")}
         return found | {"cpu_ms_per_step": round(1000 * seconds / event.step, 1)}
 

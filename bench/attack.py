@@ -31,7 +31,9 @@ ALPHABETS = {
     "any": "".join(chr(one) for one in range(0x20, 0x3000) if chr(one).isprintable()),
 }  # fmt: skip
 LOWEST = 19  # priority
-RESTED = 25  # seconds, after which memory that is not needed was given back, and the process of looks has ended
+RESTED = (
+    25  # seconds, after which memory that is not needed was given back, and the process that inspects models has ended
+)
 Client = Callable[[int, Any, Any], None]  # a port, what it does there, and an event: it is over
 
 
@@ -75,7 +77,7 @@ def attackers(client: Client, port: int, tasks: list[Any]) -> Iterator[None]:
 
 
 def be_attackers(client: Client, port: int, tasks: list[Any], has_begun: Any, is_over: Any) -> None:
-    """Until it is over, or whoever measures is gone; who still waits for an answer then goes away."""
+    """Until it is over or the measuring process is gone; clients that still wait for an answer then disconnect."""
     os.nice(LOWEST)
     for task in tasks:
         threading.Thread(target=client, args=(port, task, is_over), daemon=True).start()
@@ -91,8 +93,8 @@ def canary(server: Server, connection: Any, seconds: float, expected: str) -> tu
     while time.monotonic() < end:
         began = time.perf_counter()
         try:
-            status, told = server.translate(CANARY, connection)
-            wrong += status != 200 or told["translatedText"] != expected
+            status, answer = server.translate(CANARY, connection)
+            wrong += status != 200 or answer["translatedText"] != expected
         except (OSError, http.client.HTTPException):
             connection.close()
             wrong += 1
@@ -106,7 +108,7 @@ def percentile(times: list[float], share: float) -> float:
 
 
 def slow(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
-    """1,500 half heads that are opened again as they are closed, bodies that trickle, and answers that nobody reads."""
+    """1,500 half heads that are opened again as they are closed, bodies that trickle, and answers that are not read."""
     head = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n\r\n"
     page = b"GET /page/look.css HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     return attack(given, model, keep, [(1500, head[:30], b""), (200, head + b"{", b" "), (50, page * 8, page)])
@@ -222,9 +224,9 @@ def parsers(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
             _key_in(body.encode())
     hostile = {"letters": "x", "words": "a ", "sentences": "a. ", "dots": ".", "spaces": " ", "rare": RARE,
                "emoji": "😀", "combining": "e\u0301", "digits": "1", "quotes": '." '}  # fmt: skip
-    chance = random.Random(1)
+    rng = random.Random(1)
     texts = {name: (part * 20_000)[:20_000] for name, part in hostile.items()}
-    texts |= {f"random {name}": "".join(chance.choices(some, k=20_000)) for name, some in ALPHABETS.items()}
+    texts |= {f"random {name}": "".join(rng.choices(some, k=20_000)) for name, some in ALPHABETS.items()}
     for name, text in texts.items():
         with spent(times, f"story {name}"):
             split_sentences(text)

@@ -1,6 +1,6 @@
 """Error on bAbI, default settings only: one task at a time, all ten together, and with 10,000 questions.
 
-Next to each error stands that of the end-to-end memory network (its authors' code, run again, 1,000 questions). Also:
+Next to each error is that of the end-to-end memory network (its authors' code, run again, 1,000 questions). Also:
 how often the hops go the way of the notes' induction example over held-out stories. Parts can be run one by one; each
 is written into the same JSON as soon as it is done.
 """
@@ -22,7 +22,7 @@ def main() -> None:
     parser = arguments(__doc__, data=True)
     parser.add_argument("--parts", default="single,joint,transformer,induction")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--to", type=Path, help="keep the joint model here; an interrupted bench goes on from it")
+    parser.add_argument("--to", type=Path, help="keep the joint model here; an interrupted bench resumes from it")
     given = parser.parse_args()
     for part in given.parts.split(","):
         if part == "joint":
@@ -82,16 +82,16 @@ def induction(data: Path, seed: int, out: Path | None) -> None:
         answerer, seconds = train([Path(to) / "train"], seed, Path(to) / "m")
         stories = read_stories([Path(to) / "test"])
     answers = answerer.answer_all(stories)
-    looked = [[max(range(len(w)), key=w.__getitem__) for w in answer.hops] for answer in answers]
-    pairs = list(zip(looked, stories, strict=True))
+    attended = [[max(range(len(w)), key=w.__getitem__) for w in answer.hops] for answer in answers]
+    pairs = list(zip(attended, stories, strict=True))
     right = sum(answer.text == story.answer for answer, story in zip(answers, stories, strict=True))
-    again = sum(place in hops[:number] for hops in looked for number, place in enumerate(hops))
+    again = sum(place in hops[:number] for hops in attended for number, place in enumerate(hops))
     found = {
         "stories": len(stories),
         "right": round(right / len(stories), 4),
         "hops_in_order": round(sum(tuple(hops) == story.support for hops, story in pairs) / len(stories), 4),
         "all_three_read": round(sum(set(story.support) <= set(hops) for hops, story in pairs) / len(stories), 4),
-        "hops_that_read_again": round(again / sum(map(len, looked)), 4),
+        "hops_that_read_again": round(again / sum(map(len, attended)), 4),
         "seconds": round(seconds),
     }
     record("induction", found, out)

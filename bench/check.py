@@ -24,36 +24,36 @@ KINDS = ["none", "lost", "lost near the begin", "lost near the end", "1 to 20 lo
 
 
 def plant(  # noqa: PLR0912, PLR0915  one branch for each kind
-    pairs: Pairs, kind: str, chance: random.Random
+    pairs: Pairs, kind: str, rng: random.Random
 ) -> tuple[list[str], list[str], np.ndarray]:
     """Both sides with something planted, and the true shift of each line."""
     source, target = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     count = len(pairs)
     shifts = np.zeros(count, int)
-    other = [chance.choice(pairs)[1] for _ in range(20)]
-    place = chance.randrange(count // 4, 3 * count // 4)
+    other = [rng.choice(pairs)[1] for _ in range(20)]
+    place = rng.randrange(count // 4, 3 * count // 4)
     size, end = 1, count
     if kind == "lost near the begin":
-        place = chance.randrange(1, 12)
+        place = rng.randrange(1, 12)
     elif kind == "lost near the end":
-        place = count - chance.randrange(30, 60)
+        place = count - rng.randrange(30, 60)
     elif kind == "lost in the last tenth":
-        place = chance.randrange(9 * count // 10, count - 8)
+        place = rng.randrange(9 * count // 10, count - 8)
     elif kind == "1 to 20 lost":
-        size = chance.randrange(1, 21)
+        size = rng.randrange(1, 21)
     elif kind in ("lost and added", "doubled"):
-        place = chance.randrange(10, count - 210)
-        end = place + chance.randrange(60, 200)
+        place = rng.randrange(10, count - 210)
+        end = place + rng.randrange(60, 200)
     elif kind == "8 to 40 lines":
-        place = chance.randrange(10, count - 60)
-        end = place + chance.randrange(8, 40)
+        place = rng.randrange(10, count - 60)
+        end = place + rng.randrange(8, 40)
     if kind == "doubled":
         target.insert(place, target[place])
         del target[end]
         shifts[place + 1 : end] = 1
     elif kind == "five places":
         shift = 0
-        for number, here in enumerate(sorted(chance.sample(range(20, count - 20), 5))):
+        for number, here in enumerate(sorted(rng.sample(range(20, count - 20), 5))):
             if number in (0, 2):
                 del target[here + shift]
             else:
@@ -62,19 +62,19 @@ def plant(  # noqa: PLR0912, PLR0915  one branch for each kind
             shifts[here:] = shift
         target = (target + other)[:count]
     elif kind in ("one side shuffled", "reversed"):
-        target = target[::-1] if kind == "reversed" else chance.sample(target, count)
+        target = target[::-1] if kind == "reversed" else rng.sample(target, count)
         shifts[:] = UNRELATED
     elif kind == "21 to 60 lost":
-        lost = chance.randrange(21, 61)
+        lost = rng.randrange(21, 61)
         target = [*target[:place], *target[place + lost :], *target[:lost]]
         shifts[place:] = UNRELATED
     elif kind == "blocks swapped":
-        size = chance.randrange(25, count // 8)
+        size = rng.randrange(25, count // 8)
         target[place : place + 2 * size] = target[place + size : place + 2 * size] + target[place : place + size]
         shifts[place : place + 2 * size] = UNRELATED
     elif kind == "noise":  # aligned, but a third of the words of every third target is lost or foreign
         for row in range(0, count, 3):
-            target[row] = " ".join(chance.choice([word, word, "xyz"]) for word in target[row].split())
+            target[row] = " ".join(rng.choice([word, word, "xyz"]) for word in target[row].split())
     elif kind != "none":
         del target[place : place + size]
         target[end - size : end - size] = other[:size]
@@ -86,12 +86,12 @@ def plant(  # noqa: PLR0912, PLR0915  one branch for each kind
 def try_shifts(pairs: Pairs, size: int, kind: str, seeds: int, *, is_shuffled: bool) -> dict[str, float]:
     found = planted = hits = named = alarms = 0
     for seed in range(seeds):
-        chance = random.Random(f"{seed} {size}")
-        first = chance.randrange(len(pairs) - size)
+        rng = random.Random(f"{seed} {size}")
+        first = rng.randrange(len(pairs) - size)
         part = pairs[first : first + size]
         if is_shuffled:
-            chance.shuffle(part)
-        source, target, truth = plant(part, kind, chance)
+            rng.shuffle(part)
+        source, target, truth = plant(part, kind, rng)
         path = find_shifts(source, target)
         planted += int((truth != 0).sum())
         found += int((path != 0).sum())
@@ -105,16 +105,16 @@ def try_shifts(pairs: Pairs, size: int, kind: str, seeds: int, *, is_shuffled: b
     return result
 
 
-def try_languages(pairs: Pairs, chance: random.Random, third: str = "fr") -> dict[str, float]:
+def try_languages(pairs: Pairs, rng: random.Random, third: str = "fr") -> dict[str, float]:
     """False alarms on each side, and how many planted lines are found."""
     others = [phrase.target for phrase in regard.phrasebook("en", third, 500)]
-    alarms = len(judged(pairs)), sum(side == 0 for _, side in judged(pairs))
-    rows = chance.sample(range(len(pairs)), len(pairs) // 50)
+    alarms = len(flagged(pairs)), sum(side == 0 for _, side in flagged(pairs))
+    rows = rng.sample(range(len(pairs)), len(pairs) // 50)
     swapped, foreign = list(pairs), list(pairs)
     for row in rows:
         swapped[row] = pairs[row][1], pairs[row][0]
-        foreign[row] = chance.choice(others), pairs[row][1]
-    both, planted = judged(swapped), judged(foreign)
+        foreign[row] = rng.choice(others), pairs[row][1]
+    both, planted = flagged(swapped), flagged(foreign)
     return {
         "lines": len(pairs),
         "false_alarms_source": alarms[1],
@@ -124,7 +124,7 @@ def try_languages(pairs: Pairs, chance: random.Random, third: str = "fr") -> dic
     }
 
 
-def judged(pairs: Pairs) -> set[tuple[int, int]]:
+def flagged(pairs: Pairs) -> set[tuple[int, int]]:
     sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     words = list(map(words_of, sides[0])), list(map(words_of, sides[1]))
     counts = count_words(words[0]), count_words(words[1])

@@ -98,8 +98,8 @@ def be_peer(model: Path, *, is_default: bool) -> None:
         def do_POST(self) -> None:
             fields = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
-                said = translator(fields["q"])
-            body = json.dumps({"translatedText": said}).encode()
+                translated = translator(fields["q"])
+            body = json.dumps({"translatedText": translated}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

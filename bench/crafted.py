@@ -1,4 +1,4 @@
-"""Folders that somebody made up with care: files whole and consistent, hashes made right, one thing meant to hurt."""
+"""Folders crafted with care: files whole and consistent, hashes made right, one thing meant to hurt."""
 
 import json
 import os
@@ -19,17 +19,17 @@ TEXTS = ('{"a": NaN}', '{"a": 1e999}', '{"a": 1, "a": 2}', "[" * 10**5, '{"a":' 
 PATTERNS = ("(a+)+$", "(.*)*x", "(e|e)+h", r"(\w+\s?)+$", "(a*)(a*)(a*)(a*)b", "(.)\\1+")
 
 
-def craft(trial: Path, chance: random.Random) -> str:
+def craft(trial: Path, rng: random.Random) -> str:
     """Makes one file of a folder harmful, and whatever else knows it agree; what was done."""
-    return chance.choice(KINDS)(trial, chance)
+    return rng.choice(KINDS)(trial, rng)
 
 
-def special(trial: Path, chance: random.Random) -> str:
-    path = trial / chance.choice(SPECIAL_FILES)
+def special(trial: Path, rng: random.Random) -> str:
+    path = trial / rng.choice(SPECIAL_FILES)
     if not path.parent.is_dir():
         path = trial / "config.json"
     path.unlink(missing_ok=True)
-    kind = chance.choice(("pipe", "zero", "random", "folder", "itself"))
+    kind = rng.choice(("pipe", "zero", "random", "folder", "itself"))
     match kind:
         case "pipe":
             os.mkfifo(path)
@@ -42,9 +42,9 @@ def special(trial: Path, chance: random.Random) -> str:
     return f"{path.relative_to(trial)} is a {kind}"
 
 
-def links(trial: Path, chance: random.Random) -> str:
+def links(trial: Path, rng: random.Random) -> str:
     """Links that lead to the user's own files, wherever something might be written."""
-    name = chance.choice(("ctranslate2", "ctranslate2/regard.json", "ctranslate2/.regard", ".new", ".ready", ".old",
+    name = rng.choice(("ctranslate2", "ctranslate2/regard.json", "ctranslate2/.regard", ".new", ".ready", ".old",
                           "ctranslate2/model.bin", ".regard", "ctranslate2/vmap.txt"))  # fmt: skip
     path, home = trial / name, Path(os.environ["HOME"])
     if not path.parent.is_dir():
@@ -52,43 +52,43 @@ def links(trial: Path, chance: random.Random) -> str:
     if path.is_dir() and not path.is_symlink():
         path.rename(trial / "aside")
     path.unlink(missing_ok=True)
-    path.symlink_to(chance.choice((home, home / "mine", home / "new")))
+    path.symlink_to(rng.choice((home, home / "mine", home / "new")))
     return f"{path.relative_to(trial)} is a link"
 
 
-def numbers(trial: Path, chance: random.Random) -> str:
-    path = trial / chance.choice(("config.json", "config.json", "regard.json", "generation_config.json"))
+def numbers(trial: Path, rng: random.Random) -> str:
+    path = trial / rng.choice(("config.json", "config.json", "regard.json", "generation_config.json"))
     content = _read(path if path.exists() else trial / "config.json")
-    inside, key = chance.choice(list(_places(content)))
-    inside[key] = chance.choice(NUMBERS)
+    inside, key = rng.choice(list(_places(content)))
+    inside[key] = rng.choice(NUMBERS)
     path.write_text(json.dumps(content))
     return f"{path.name}: {key}={inside[key]!r:.30}"
 
 
-def texts(trial: Path, chance: random.Random) -> str:
-    path = trial / chance.choice(("config.json", "regard.json", "tokenizer.json", "generation_config.json"))
-    content = chance.choice(TEXTS)
+def texts(trial: Path, rng: random.Random) -> str:
+    path = trial / rng.choice(("config.json", "regard.json", "tokenizer.json", "generation_config.json"))
+    content = rng.choice(TEXTS)
     path.write_text(content)
     return f"{path.name}: {content[:20]}"
 
 
-def headers(trial: Path, chance: random.Random) -> str:
-    path = chance.choice(sorted(trial.glob("model*.safetensors")))
+def headers(trial: Path, rng: random.Random) -> str:
+    path = rng.choice(sorted(trial.glob("model*.safetensors")))
     content = path.read_bytes()
     (length,) = struct.unpack_from("<Q", content)
     header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
-    entry = header[name := chance.choice([name for name in header if name != "__metadata__"])]
-    kind = chance.choice(("dtype", "shape", "offsets", "infinite", "more", "sparse"))
+    entry = header[name := rng.choice([name for name in header if name != "__metadata__"])]
+    kind = rng.choice(("dtype", "shape", "offsets", "infinite", "more", "sparse"))
     match kind:
         case "dtype":
-            entry["dtype"] = chance.choice(("F8_E4M3", "I64", "I32", "C64", "BOOL", "F64", "BF16", 5))
+            entry["dtype"] = rng.choice(("F8_E4M3", "I64", "I32", "C64", "BOOL", "F64", "BF16", 5))
         case "shape":
-            entry["shape"] = chance.choice(([2**40], [2**20, 2**20, 2**20], [-1], [0], entry["shape"][::-1], [1] * 70))
+            entry["shape"] = rng.choice(([2**40], [2**20, 2**20, 2**20], [-1], [0], entry["shape"][::-1], [1] * 70))
         case "offsets":
-            entry["data_offsets"] = chance.choice(([0, 2**62], [0, 4], [-4, 0], [8, 4], "x"))
+            entry["data_offsets"] = rng.choice(([0, 2**62], [0, 4], [-4, 0], [8, 4], "x"))
         case "infinite":
             start, end = entry["data_offsets"]
-            data = data[:start] + chance.choice((b"\0\0\x80\x7f", b"\0\0\xc0\x7f")) * ((end - start) // 4) + data[end:]
+            data = data[:start] + rng.choice((b"\0\0\x80\x7f", b"\0\0\xc0\x7f")) * ((end - start) // 4) + data[end:]
         case "more":
             header |= {f"x{number}": {"dtype": "F32", "shape": [0], "data_offsets": [len(data)] * 2}
                        for number in range(10_000)}  # fmt: skip
@@ -101,27 +101,27 @@ def headers(trial: Path, chance: random.Random) -> str:
     return f"weight {name}: {kind}"
 
 
-def tokenizers(trial: Path, chance: random.Random) -> str:
+def tokenizers(trial: Path, rng: random.Random) -> str:
     path = trial / "tokenizer.json"
     content = _read(path)
     ten = [
         {"type": "Replace", "pattern": {"String": a}, "content": b * 10}
         for a, b in zip("abcdefg", "bcdefgh", strict=True)
     ]
-    kind = chance.choice(("grows", "shrinks back", "backtracks", "pads", "adds", "template", "table", "words", "piece"))
+    kind = rng.choice(("grows", "shrinks back", "backtracks", "pads", "adds", "template", "table", "words", "piece"))
     match kind:
         case "grows":
             content["normalizer"] = {"type": "Sequence", "normalizers": ten}
         case "shrinks back":
             content["decoder"] = {"type": "Sequence", "decoders": ten}
         case "backtracks":
-            content["pre_tokenizer"] = {"type": "Split", "pattern": {"Regex": chance.choice(PATTERNS)},
+            content["pre_tokenizer"] = {"type": "Split", "pattern": {"Regex": rng.choice(PATTERNS)},
                                         "behavior": "Isolated", "invert": False}  # fmt: skip
         case "pads":
             content["padding"] = {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None,
                                   "pad_id": 0, "pad_type_id": 0, "pad_token": "x"}  # fmt: skip
         case "adds":
-            content["added_tokens"][-1]["id"] = chance.choice((4 * 10**9, 10**6, 2**31))
+            content["added_tokens"][-1]["id"] = rng.choice((4 * 10**9, 10**6, 2**31))
         case "template":
             single = [{"Sequence": {"id": "A", "type_id": 0}}] * 10**5
             template = {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": {}}
@@ -136,16 +136,16 @@ def tokenizers(trial: Path, chance: random.Random) -> str:
     return f"tokenizer.json {kind}"
 
 
-def copies(trial: Path, chance: random.Random) -> str:
+def copies(trial: Path, rng: random.Random) -> str:
     """A consistent model.bin with other numbers."""
     path = trial / "ctranslate2" / "model.bin"
     if not path.exists():
-        return numbers(trial, chance)
+        return numbers(trial, rng)
     content = bytearray(path.read_bytes())
-    name, shape, rank, start, size = chance.choice(_records(bytes(content)))
+    name, shape, rank, start, size = rng.choice(_records(bytes(content)))
     if rank == 0:
-        content[start : start + size] = chance.choice((b"\0", b"\xff", b"\x7f", b"\x01")) * size
-    elif chance.random() < 0.5:
+        content[start : start + size] = rng.choice((b"\0", b"\xff", b"\x7f", b"\x01")) * size
+    elif rng.random() < 0.5:
         sizes = list(struct.unpack_from(f"<{rank}I", content, shape + 1))
         struct.pack_into(f"<{rank}I", content, shape + 1, *sizes[::-1] if rank > 1 else [sizes[0] * 4])
         if rank == 1:
@@ -156,38 +156,38 @@ def copies(trial: Path, chance: random.Random) -> str:
     return f"model.bin: {name}"
 
 
-def beside(trial: Path, chance: random.Random) -> str:
-    """Odd content of the files that stand beside weights and tokenizer, and of what regard.json tells of them."""
-    kind = chance.choice(("roles", "shortlist", "lexicon", "alignment"))
+def beside(trial: Path, rng: random.Random) -> str:
+    """Odd content of the files beside weights and tokenizer, and of their entries in regard.json."""
+    kind = rng.choice(("roles", "shortlist", "lexicon", "alignment"))
     path = trial / {"roles": "roles.json", "shortlist": "shortlist.txt", "lexicon": "lexicon.safetensors",
                     "alignment": "regard.json"}[kind]  # fmt: skip
     match kind:
         case "roles":
             roles = {"pad": 10**9, "end": -1, "unknown": 2**63, "begin": 0, "mask": 10**30, "x": 1}
-            name = chance.choice(list(roles))
+            name = rng.choice(list(roles))
             path.write_text(json.dumps({name: roles[name]}))
         case "shortlist":
             lines = ("", "\n" * 10**6, "\ta\n" * 10**5, "\t\n", "a", "\ta\nno\tsuch\n", "\t" + "a " * 10**6, "\0\t\0\n")
-            path.write_text(chance.choice(lines))
+            path.write_text(rng.choice(lines))
         case "lexicon":
             huge = {
                 name: {"dtype": "I64", "shape": [2**40], "data_offsets": [0, 2**43]} for name in ("sources", "targets")
             }
-            text = json.dumps(chance.choice((huge, {}, {"sources": 5}, []))).encode()
-            path.write_bytes(chance.choice((struct.pack("<Q", len(text)) + text, b"", struct.pack("<Q", 2**62))))
+            text = json.dumps(rng.choice((huge, {}, {"sources": 5}, []))).encode()
+            path.write_bytes(rng.choice((struct.pack("<Q", len(text)) + text, b"", struct.pack("<Q", 2**62))))
         case "alignment":
             about = _read(path)
-            about["alignment"] = chance.choice(({"layer": 10**9, "heads": [0]}, {"layer": 0, "heads": [-1]}, 5, [],
+            about["alignment"] = rng.choice(({"layer": 10**9, "heads": [0]}, {"layer": 0, "heads": [-1]}, 5, [],
                                                 {"layer": 0, "heads": [0] * 10**6}, {"layer": "0"}))  # fmt: skip
             path.write_text(json.dumps(about))
     about = _read(trial / "regard.json")
-    about["files_sha256"][path.name] = "made right by whoever crafts it" if path.name != "regard.json" else ""
+    about["files_sha256"][path.name] = "made right by the attacker" if path.name != "regard.json" else ""
     about["files_sha256"] = {name: value for name, value in about["files_sha256"].items() if value}
     (trial / "regard.json").write_text(json.dumps(about))
     return f"odd {kind}"
 
 
-def caches(trial: Path, chance: random.Random) -> str:
+def caches(trial: Path, rng: random.Random) -> str:
     """What was found out about models before is made up, or lies in the way."""
     place = Path(os.environ.get("REGARD_CACHE") or trial.parent / "cache")
     place.mkdir(exist_ok=True)
@@ -195,17 +195,17 @@ def caches(trial: Path, chance: random.Random) -> str:
         path for path in place.iterdir() if path.suffix == ".json" and (path.is_file() or path.is_symlink())
     )
     if not entries:
-        return numbers(trial, chance)
-    path = chance.choice(entries)
+        return numbers(trial, rng)
+    path = rng.choice(entries)
     path.unlink()
-    kind = chance.choice(("wrong", "huge", "text", "pipe", "link", "folder", "zero"))
+    kind = rng.choice(("wrong", "huge", "text", "pipe", "link", "folder", "zero"))
     match kind:
         case "wrong":
             path.write_text('{"rows": [10], "places": [10], "room": [10], "bulk": [4095, 4095], "single": [1, 4095]}')
         case "huge":
             path.write_text(json.dumps({"rows": [10**9], "places": [10**9], "room": [10**9]}))
         case "text":
-            path.write_text(chance.choice(TEXTS))
+            path.write_text(rng.choice(TEXTS))
         case "pipe":
             os.mkfifo(path)
         case "folder":

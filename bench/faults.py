@@ -4,11 +4,11 @@ Claim: the final weights are bit for bit those of a run to which nothing happene
 folder is unreadable, and the last good state is always intact. Each trial trains in a process of its own:
 
 kill        SIGKILL at a random moment; every other one in the middle of a write
-term        SIGTERM at a random moment: all is saved, and it goes on
+term        SIGTERM at a random moment: all is saved, and it resumes
 full        a disk that is too small at a random moment; then it is made larger
 read only   a folder that may no longer be written, from a random moment on
-resumes     ten sittings in one epoch
-epoch       a sitting that ends where an epoch does
+resumes     ten sessions in one epoch
+epoch       a session that ends where an epoch does
 changed     another text for the same run: refused, and what was there is as it was
 """
 
@@ -97,9 +97,9 @@ class Whole:
 class Trial:
     """One run to which something happens."""
 
-    def __init__(self, family: Family, to: Path, whole: Whole, chance: random.Random) -> None:
-        self.family, self.to, self.whole, self.chance = family, to, whole, chance
-        self.moment = chance.uniform(0.0, whole.seconds)
+    def __init__(self, family: Family, to: Path, whole: Whole, rng: random.Random) -> None:
+        self.family, self.to, self.whole, self.rng = family, to, whole, rng
+        self.moment = rng.uniform(0.0, whole.seconds)
 
     def went_on(self, what: str) -> str:
         """Opens what was left, lets the run finish, and compares."""
@@ -113,7 +113,7 @@ class Trial:
 def kill(trial: Trial) -> str:
     child = sit(trial.family, trial.to)
     time.sleep(trial.moment)
-    if trial.chance.random() < 0.5 and wait_until(lambda: is_writing(trial.to) or is_over(child), trial.whole.seconds):
+    if trial.rng.random() < 0.5 and wait_until(lambda: is_writing(trial.to) or is_over(child), trial.whole.seconds):
         what = "a write" if is_writing(trial.to) else "the end"
     else:
         what = doing(child, trial.to)
@@ -135,7 +135,7 @@ def term(trial: Trial) -> str:
 def full_disk(trial: Trial) -> str:
     """A file system of some kilobytes, later of enough."""
     trial.to.mkdir()
-    size = trial.chance.randrange(20_000, 2_000_000)
+    size = trial.rng.randrange(20_000, 2_000_000)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", trial.to], check=True)
     try:
         code = finish(sit(trial.family, trial.to / "m"))
@@ -149,7 +149,7 @@ def full_disk(trial: Trial) -> str:
 
 
 def read_only(trial: Trial) -> str:
-    """Somebody without rights over everything trains, and loses those over the folder."""
+    """A user other than root trains, and loses the permissions of the folder."""
     trial.to.mkdir()
     os.chown(trial.to, 65534, 65534)
     child = sit(trial.family, trial.to, user=65534)
@@ -166,28 +166,28 @@ def read_only(trial: Trial) -> str:
 
 
 def ten_resumes(trial: Trial) -> str:
-    for step in sorted(trial.chance.sample(range(1, EPOCH), 10)):
+    for step in sorted(trial.rng.sample(range(1, EPOCH), 10)):
         if (code := finish(sit(trial.family, trial.to, stop_at=step))) != STOPPED:
-            return f"LOST: a sitting ended with {code}"
+            return f"LOST: a session ended with {code}"
     return trial.went_on("ten resumes")
 
 
 def epoch_end(trial: Trial) -> str:
     """Where an epoch ends is known from the plan."""
     if (code := finish(sit(trial.family, trial.to, stop_at=0))) != STOPPED:
-        return f"LOST: a sitting ended with {code}"
+        return f"LOST: a session ended with {code}"
     return trial.went_on("an epoch's end")
 
 
 def changed_text(trial: Trial) -> str:
     """One letter more, less or other than when the run was begun."""
-    finish(sit(trial.family, trial.to, stop_at=trial.chance.randrange(1, STEPS)))
+    finish(sit(trial.family, trial.to, stop_at=trial.rng.randrange(1, STEPS)))
     before = {path: hash_file(path) for path in trial.to.rglob("*") if path.is_file()}
-    role, path = trial.chance.choice(list(trial.family.files.items()))
+    role, path = trial.rng.choice(list(trial.family.files.items()))
     text = path.read_text()
-    place = trial.chance.choice([place for place, letter in enumerate(text) if letter in "aeiou"])
+    place = trial.rng.choice([place for place, letter in enumerate(text) if letter in "aeiou"])
     changed = trial.to.parent / f"changed-{trial.to.name}"
-    changed.write_text(text[:place] + trial.chance.choice(["", "u", text[place] * 2]) + text[place + 1 :])
+    changed.write_text(text[:place] + trial.rng.choice(["", "u", text[place] * 2]) + text[place + 1 :])
     if changed.read_text() == text:
         return changed_text(trial)
     other = Family(trial.family.task, trial.family.files | {role: changed})
@@ -273,12 +273,12 @@ def is_writing(to: Path) -> bool:
 
 def doing(child: int, to: Path) -> str:
     """What a process is in the middle of, by the functions it is in."""
-    told = to.parent / f"{to.name}.doing"
-    if not told.exists():
+    dump = to.parent / f"{to.name}.doing"
+    if not dump.exists():
         return "beginning"
     os.kill(child, signal.SIGUSR1)
-    wait_until(lambda: told.stat().st_size > 0 or is_over(child), 2.0)
-    functions = [line.split()[-1] for line in told.read_text().splitlines() if " in " in line]
+    wait_until(lambda: dump.stat().st_size > 0 or is_over(child), 2.0)
+    functions = [line.split()[-1] for line in dump.read_text().splitlines() if " in " in line]
     return next((DOING[name] for name in functions if name in DOING), "beginning")
 
 
@@ -299,7 +299,7 @@ def is_readable(to: Path) -> bool:
 
 
 def fingerprint(to: Path) -> tuple[str, ...]:
-    """What a user gets, and what the next sitting would go on from."""
+    """The published model, and the checkpoint that the next session would resume from."""
     state = max((to / "run" / "state").glob("weights-*.safetensors"))
     return hash_file(to / "model.safetensors"), hash_file(state), state.name
 

@@ -1,6 +1,6 @@
 """Writes the tables of figures in README.md and docs/ from bench/results/*.json; --check only says whether they agree.
 
-A table stands between `<!-- figures: NAME -->` and `<!-- end -->`. README shows results of one machine, the others are
+A table is between `<!-- figures: NAME -->` and `<!-- end -->`. README shows results of one machine, the others are
 on the page of benchmarks; figures that were measured again elsewhere leave README by themselves.
 """
 

@@ -1,7 +1,7 @@
 """A filler against Hugging Face's BertForMaskedLM: same shape, same steps, same batches, in turns in one run.
 
 Speed: tokens per second of each, and the ratio of the medians over windows of 20 steps. Quality: accuracy on the same
-hidden tokens of held-out lines. Both start from the same weights and learn at the same rate; what differs by chance is
+masked tokens of held-out lines. Both start from the same weights, with the same learning rate; what differs is
 dropout alone.
 """
 
@@ -26,7 +26,7 @@ from regard.training.loop import Trainer
 from regard.training.optim import learning_rate, make_optimizer, set_learning_rate
 
 WINDOW = 20
-ROUNDS = 10  # times the held-out lines are scored, with other tokens hidden
+ROUNDS = 10  # times the held-out lines are scored, with other tokens masked
 
 
 class Peer:
@@ -78,7 +78,7 @@ def bench(data: Path, steps: int) -> dict[str, object]:
         merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}, "train": {"learning_rate": rate}})
     )
     feed = FILL.batches(FILL.encode(corpus.train, tokenizer, config, lambda: None).tensors, tokenizer, config)
-    judge = FILL.validator(corpus.valid, feed, tokenizer, config, lambda: None)
+    validator = FILL.validator(corpus.valid, feed, tokenizer, config, lambda: None)
     torch.manual_seed(config.seed)
     model = FILL.build(config.model, tokenizer)
     trainer = Trainer(model, FILL.loss(config), feed.batch, config.train, config.seed)
@@ -97,7 +97,7 @@ def bench(data: Path, steps: int) -> dict[str, object]:
         "steps": steps,
         "vocabulary": tokenizer.vocab_size,
         "weights": count_parameters(model),
-        "signature": f"{judge.signature}, {ROUNDS} rounds",
+        "signature": f"{validator.signature}, {ROUNDS} rounds",
         "threads": torch.get_num_threads(),
     }
 

@@ -59,9 +59,9 @@ def _make_sentence_encoder(folder: Path) -> None:
     modules = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
                {"idx": 1, "name": "1", "path": "1_Pooling", "type": "x.models.Pooling"}]  # fmt: skip
     (folder / "1_Pooling").mkdir()
-    told = {"modules.json": modules, "1_Pooling/config.json": {"pooling_mode_mean_tokens": True},
+    settings = {"modules.json": modules, "1_Pooling/config.json": {"pooling_mode_mean_tokens": True},
             "sentence_bert_config.json": {"max_seq_length": 20}}  # fmt: skip
-    for name, content in told.items():
+    for name, content in settings.items():
         (folder / name).write_text(json.dumps(content))
 
 
@@ -90,7 +90,7 @@ def _make_opus(folder: Path) -> None:
 
 
 def ask(folder: Path, to: Path | None = None) -> None:
-    """Opens somebody's model and asks it something; then takes it over to another folder, if one is given."""
+    """Opens a downloaded model and runs it; then imports it into another folder, if one is given."""
     opened: Any = regard.load(folder)
     match opened.about["task"]:
         case "translate":
@@ -106,17 +106,17 @@ def ask(folder: Path, to: Path | None = None) -> None:
         import_model(str(folder), to)
 
 
-def craft(trial: Path, chance: random.Random) -> str:
+def craft(trial: Path, rng: random.Random) -> str:
     """Makes one thing in a folder harmful; what was done."""
-    return chance.choice(KINDS)(trial, chance)
+    return rng.choice(KINDS)(trial, rng)
 
 
-def special(trial: Path, chance: random.Random) -> str:
+def special(trial: Path, rng: random.Random) -> str:
     """A pipe, a socket, a device or a link that leads to itself in the place of a file."""
-    path = trial / chance.choice(FILES)
+    path = trial / rng.choice(FILES)
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
-    kind = chance.choice(("pipe", "socket", "zero", "random", "folder", "itself", "null", "sparse"))
+    kind = rng.choice(("pipe", "socket", "zero", "random", "folder", "itself", "null", "sparse"))
     match kind:
         case "pipe":
             os.mkfifo(path)
@@ -138,35 +138,35 @@ def special(trial: Path, chance: random.Random) -> str:
     return f"{path.relative_to(trial)} is a {kind}"
 
 
-def numbers(trial: Path, chance: random.Random) -> str:
+def numbers(trial: Path, rng: random.Random) -> str:
     """Another value somewhere in a JSON file, also of an encoder's or decoder's own config."""
-    path = trial / chance.choice(("config.json", "config.json", "config.json", *JSON_FILES))
+    path = trial / rng.choice(("config.json", "config.json", "config.json", *JSON_FILES))
     if not path.is_file():
         path = trial / "config.json"
     content = json.loads(path.read_text())
-    inside, key = chance.choice(list(_places(content)))
-    inside[key] = chance.choice(NUMBERS)
+    inside, key = rng.choice(list(_places(content)))
+    inside[key] = rng.choice(NUMBERS)
     path.write_text(json.dumps(content))
     return f"{path.name}: {key}={inside[key]!r:.30}"
 
 
-def sizes(trial: Path, chance: random.Random) -> str:
+def sizes(trial: Path, rng: random.Random) -> str:
     """A size that the weights do not have."""
     path = trial / "config.json"
     content = json.loads(path.read_text())
     named = [(inside, key) for inside, key in _places(content) if type(inside[key]) is int]
-    inside, key = chance.choice(named)
-    inside[key] = chance.choice((2**10, 2**16, 2**20, 2**24, 2**28, 2**31 - 1, 2**40, 0, 1))
+    inside, key = rng.choice(named)
+    inside[key] = rng.choice((2**10, 2**16, 2**20, 2**24, 2**28, 2**31 - 1, 2**40, 0, 1))
     path.write_text(json.dumps(content))
     return f"config.json: {key}={inside[key]}"
 
 
-def nested(trial: Path, chance: random.Random) -> str:
+def nested(trial: Path, rng: random.Random) -> str:
     """An encoder or decoder in a config.json that has one again, or is none."""
     path = trial / "config.json"
     content = json.loads(path.read_text())
-    side, depth = chance.choice(("encoder", "decoder")), chance.choice((1, 100, 900))
-    ffn_width: Any = chance.choice((dict(content), [], 5, "bert", {}))
+    side, depth = rng.choice(("encoder", "decoder")), rng.choice((1, 100, 900))
+    ffn_width: Any = rng.choice((dict(content), [], 5, "bert", {}))
     for _ in range(depth):
         ffn_width = {**(content.get(side) or {}), side: ffn_width}
     content[side] = ffn_width
@@ -174,23 +174,23 @@ def nested(trial: Path, chance: random.Random) -> str:
     return f"config.json: {side} nested {depth} deep"
 
 
-def texts(trial: Path, chance: random.Random) -> str:
-    path = trial / chance.choice((*JSON_FILES, "tokenizer.json", "vocab.json"))
+def texts(trial: Path, rng: random.Random) -> str:
+    path = trial / rng.choice((*JSON_FILES, "tokenizer.json", "vocab.json"))
     path.parent.mkdir(exist_ok=True)
-    content = chance.choice((*TEXTS, "[]", "{}", "null", "5", '"a"', "[{}]", '{"a": {"b": []}}', "\ufeff{}"))
+    content = rng.choice((*TEXTS, "[]", "{}", "null", "5", '"a"', "[{}]", '{"a": {"b": []}}', "\ufeff{}"))
     path.write_text(content)
     return f"{path.name}: {content[:20]}"
 
 
-def vocabularies(trial: Path, chance: random.Random) -> str:
+def vocabularies(trial: Path, rng: random.Random) -> str:
     """A vocabulary of odd content."""
     there = [name for name in ("vocab.txt", "vocab.json", "merges.txt", "source.spm") if (trial / name).is_file()]
-    name = chance.choice(there or ["tokenizer.json"])
+    name = rng.choice(there or ["tokenizer.json"])
     path = trial / name
     before = path.read_bytes()
-    kind = chance.choice(("empty lines", "many", "twice", "bytes", "long", "more", "huge ids", "negative", "void"))
+    kind = rng.choice(("empty lines", "many", "twice", "bytes", "long", "more", "huge ids", "negative", "void"))
     if name == "tokenizer.json":
-        return tokenizers(trial, chance)
+        return tokenizers(trial, rng)
     is_json = name == "vocab.json"
     content = json.loads(before) if is_json else {}
     match kind:
@@ -219,38 +219,36 @@ def vocabularies(trial: Path, chance: random.Random) -> str:
     return f"{name}: {kind}"
 
 
-def shards(trial: Path, chance: random.Random) -> str:
+def shards(trial: Path, rng: random.Random) -> str:
     """An index of weights that points outside the folder."""
     outside = Path(os.environ["HOME"]) / "model.safetensors"
-    where = chance.choice(
-        ("../x.safetensors", "/etc/passwd", str(outside), "..", ".", "", "a/../../x", "link", 5, None)
-    )
+    where = rng.choice(("../x.safetensors", "/etc/passwd", str(outside), "..", ".", "", "a/../../x", "link", 5, None))
     if where == "link":
-        (trial / "link").symlink_to(chance.choice((outside, "/dev/zero", "/etc/passwd")))
-    index = {"metadata": {"total_size": chance.choice((1, 2**60, "x"))}, "weight_map": {"a": where, "b": where}}
+        (trial / "link").symlink_to(rng.choice((outside, "/dev/zero", "/etc/passwd")))
+    index = {"metadata": {"total_size": rng.choice((1, 2**60, "x"))}, "weight_map": {"a": where, "b": where}}
     (trial / "model.safetensors.index.json").write_text(json.dumps(index))
     return f"weights in {where}"
 
 
-def pickles(trial: Path, chance: random.Random) -> str:
+def pickles(trial: Path, rng: random.Random) -> str:
     """Pickled weights that would write a file if they were opened."""
     home = Path(os.environ["HOME"])
     command = f"cos\nsystem\n(S'touch {home}/pickled'\ntR.".encode()
     for name in ("pytorch_model.bin", "model.pt", "training_args.bin"):
         (trial / name).write_bytes(command)
-    if chance.random() < 0.7:
+    if rng.random() < 0.7:
         for path in trial.glob("*.safetensors"):
             path.unlink()
     return "pickles"
 
 
-def roles(trial: Path, chance: random.Random) -> str:
+def roles(trial: Path, rng: random.Random) -> str:
     """Special tokens of odd kinds."""
-    path = trial / chance.choice(("tokenizer_config.json", "special_tokens_map.json"))
+    path = trial / rng.choice(("tokenizer_config.json", "special_tokens_map.json"))
     content = json.loads(path.read_text()) if path.is_file() else {}
-    key = chance.choice(("eos_token", "pad_token", "unk_token", "additional_special_tokens", "added_tokens_decoder",
+    key = rng.choice(("eos_token", "pad_token", "unk_token", "additional_special_tokens", "added_tokens_decoder",
                          "tokenizer_class", "extra_special_tokens", "model_max_length", "do_lower_case"))  # fmt: skip
-    content[key] = chance.choice((
+    content[key] = rng.choice((
         "a", "", " ", "e" * 10**6, ["a"] * 10**5, {"content": "e" * 1000}, {"content": {"content": "a"}}, 10**400,
         {"0": {"content": "a"}}, {str(number): {"content": f"x{number}"} for number in range(10**4)}, "\x1b[31m",
     ))  # fmt: skip

@@ -17,7 +17,7 @@ EXAMPLES = 300  # of schemathesis, for each operation
 
 def fuzz(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
     """Requests that are wrong in some way, and bytes that are no requests; a canary is asked again and again."""
-    server, chance = Server([model]), random.Random(0)
+    server, rng = Server([model]), random.Random(0)
     statuses: dict[str, int] = {}
     expected = server.translate(CANARY)[1]["translatedText"]
     wrong = 0
@@ -25,11 +25,11 @@ def fuzz(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
     try:
         for number in range(given.requests):
             if number % 10 == 0:
-                raw_bytes(server.port, chance)
+                raw_bytes(server.port, rng)
                 statuses["raw"] = statuses.get("raw", 0) + 1
             else:
                 try:
-                    status, _ = server.ask(*strange(chance), connection=connection)  # type: ignore[misc]
+                    status, _ = server.ask(*strange(rng), connection=connection)  # type: ignore[misc]
                 except (OSError, http.client.HTTPException, ValueError):
                     connection.close()
                     status = -1
@@ -54,14 +54,14 @@ FIELDS = ("q", "source", "target", "format", "alternatives", "model", "prompt", 
           "api_key")  # fmt: skip
 
 
-def strange(chance: random.Random) -> tuple[str, Any]:
-    fields = {name: chance.choice(VALUES) for name in chance.sample(FIELDS, chance.randint(0, 8))}
-    if chance.random() < 0.5:
-        fields |= {"q": chance.choice(VALUES), "source": "en", "target": "fr", "text": chance.choice(VALUES)}
-    return chance.choice(PATHS), fields
+def strange(rng: random.Random) -> tuple[str, Any]:
+    fields = {name: rng.choice(VALUES) for name in rng.sample(FIELDS, rng.randint(0, 8))}
+    if rng.random() < 0.5:
+        fields |= {"q": rng.choice(VALUES), "source": "en", "target": "fr", "text": rng.choice(VALUES)}
+    return rng.choice(PATHS), fields
 
 
-def raw_bytes(port: int, chance: random.Random) -> None:
+def raw_bytes(port: int, rng: random.Random) -> None:
     heads = (
         b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
@@ -69,7 +69,7 @@ def raw_bytes(port: int, chance: random.Random) -> None:
     )
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
-            connection.sendall(chance.choice(heads) + chance.randbytes(chance.randint(0, 200)))
+            connection.sendall(rng.choice(heads) + rng.randbytes(rng.randint(0, 200)))
             connection.settimeout(0.05)
             connection.recv(1000)
     except OSError:
@@ -85,10 +85,10 @@ def schema(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
     try:
         words = ["schemathesis", "run", f"http://127.0.0.1:{server.port}/openapi.json", "--checks",
                  "not_a_server_error", "--max-examples", str(EXAMPLES), "--seed", "1", "--no-color"]  # fmt: skip
-        told = subprocess.run(words, capture_output=True, text=True, check=False)
+        finished = subprocess.run(words, capture_output=True, text=True, check=False)
         is_exact = server.translate(CANARY)[1].get("translatedText") == expected
     finally:
         code = server.stop()
-    counted = re.findall(r"^\s*(?:Test cases|.*generated).*$", told.stdout, re.MULTILINE)
-    return {"server_errors_found": told.returncode, "told": [line.strip() for line in counted],
+    counted = re.findall(r"^\s*(?:Test cases|.*generated).*$", finished.stdout, re.MULTILINE)
+    return {"server_errors_found": finished.returncode, "reported": [line.strip() for line in counted],
             "canary_exact": is_exact, "exit": code}  # fmt: skip

@@ -1,7 +1,7 @@
 """How fast a finished translator is: against CTranslate2 itself and Hugging Face, in turns, with the same weights.
 
 Every side runs in a process of its own, from text to text, each with the same tokenizer and limits. A peer is measured
-in several layouts; "best" is the best of them, "default" what it does when nobody says anything. Parts: bulk, single,
+in several layouts; "best" is the best of them, "default" what it does without options. Parts: bulk, single,
 equal (both engines, alone and in company), terms, endless (memory and speed over many lines).
 """
 
@@ -182,7 +182,7 @@ def every_line(data: Path) -> Any:
 
 
 def terms(given: Any, model: Path) -> dict[str, Any]:
-    """Words of real text that must be translated as the reference has them, with and without being told."""
+    """Words of real text that must be translated as the reference has them, with and without constraints."""
     import regard
     from regard.text.terms import terms_in
 
@@ -206,8 +206,10 @@ def terms(given: Any, model: Path) -> dict[str, Any]:
     plain = time.perf_counter() - began
 
     def honoured(texts: list[str]) -> float:
-        said = [next(iter(wanted.values())) in text.split() for (_, _, wanted), text in zip(chosen, texts, strict=True)]
-        return round(sum(said) / len(said), 4)
+        forced = [
+            next(iter(wanted.values())) in text.split() for (_, _, wanted), text in zip(chosen, texts, strict=True)
+        ]
+        return round(sum(forced) / len(forced), 4)
 
     assert all(terms_in(line, wanted) for line, _, wanted in chosen)
     references = [reference for _, reference, _ in chosen]

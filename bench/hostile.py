@@ -1,9 +1,9 @@
-"""Files that somebody damaged or made up: does opening a model, going on with a run or reading a corpus ever crash,
+"""Damaged or crafted files: does opening a model, resuming a run or reading a corpus ever crash,
 hang or swell?
 
 - mutations: each trial copies a model's folder, changes one file of it (cut, flipped, swapped with another, filled with
   noise, emptied, crafted, gone), makes the hashes right again every other time, and opens and uses it in a process of
-  its own; if the file belongs to the run, the training goes on too. Claim: an error of ours that names a file, or
+  its own; if the file belongs to the run, the training is resumed too. Claim: an error of ours that names a file, or
   something that works (by a fall-back, or because nothing that counts was changed); never a crash, more than 5 s, or
   64 MB above doing the same with the intact folder.
 - crafted: as mutations, but each file is whole and consistent and one thing in it is meant to hurt (sizes, headers,
@@ -11,7 +11,7 @@ hang or swell?
   no crash, nothing over 5 s, at most 200 MB above the intact folder, and nothing written outside it.
 - foreign: the same with folders as transformers saves them, of every architecture that is opened (vocab.txt, vocab.json
   with merges.txt, .spm files and shards among them); each is opened, asked something and imported. The same claim.
-- corpora: files of text that are damaged in every way we could think of, trained on and looked over by the doctor.
+- corpora: files of text that are damaged in every way we could think of, trained on and checked by `regard check`.
 """
 
 import json
@@ -75,33 +75,33 @@ def main() -> None:
 
 
 def mutations(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
-    tally, chance = Tally(SECONDS, MORE_KB), random.Random(given.seed)
+    tally, rng = Tally(SECONDS, MORE_KB), random.Random(given.seed)
     for number in range(given.mutations):
-        task, part = chance.choice(list(families)), "run" if chance.random() < OF_RUNS else "model"
+        task, part = rng.choice(list(families)), "run" if rng.random() < OF_RUNS else "model"
         trial = copied(place / task, place / "trial")
-        what = mutate(trial, part, chance)
+        what = mutate(trial, part, rng)
         tally.add(f"{task}: {what}", *run_apart(use(families[task], trial, part)), usual[task, part])
         if number % 1000 == 999:
             print(number + 1, dict(tally.outcomes), flush=True)
-    return tally.told()
+    return tally.summary()
 
 
 def crafted(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
-    tally, chance, guard = Tally(SECONDS, CRAFTED_KB), random.Random(given.seed), Guard(place)
+    tally, rng, guard = Tally(SECONDS, CRAFTED_KB), random.Random(given.seed), Guard(place)
     for _ in range(given.crafted):
-        task = chance.choice(list(families))
+        task = rng.choice(list(families))
         trial = copied(place / task, place / "trial")
-        what = craft_folder(trial, chance)
+        what = craft_folder(trial, rng)
         if (trial / ABOUT).is_file():  # a pipe would be waited for
             reseal(trial)
         tally.add(f"{task}: {what}", *run_apart(use(families[task], trial, "model")), usual[task, "model"])
         guard.check(f"{task}: {what}", tally)
-    return tally.told() | {"wrote outside": guard.broken}
+    return tally.summary() | {"wrote outside": guard.broken}
 
 
 def foreign_folders(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
     """Folders of other people, each opened, asked and imported; `families` and `usual` are of ours."""
-    tally, chance = Tally(SECONDS, CRAFTED_KB), random.Random(given.seed)
+    tally, rng = Tally(SECONDS, CRAFTED_KB), random.Random(given.seed)
     guard = Guard(place)
     (place / "theirs").mkdir()
     import_with(lambda: foreign.draw_all(place / "theirs"), place)
@@ -113,25 +113,25 @@ def foreign_folders(given: Any, place: Path, families: dict[str, Family], usual:
         code, _, mine[name] = run_apart(lambda path=path: foreign.ask(path, place / "ours" / "one"))
         assert code == FINE, name
     for _ in range(given.foreign):
-        name = chance.choice(list(folders))
+        name = rng.choice(list(folders))
         trial = copied(folders[name], place / "trial")
         shutil.rmtree(place / "ours", ignore_errors=True)
-        what = f"{name}: {foreign.craft(trial, chance)}"
+        what = f"{name}: {foreign.craft(trial, rng)}"
         tally.add(what, *run_apart(lambda trial=trial: foreign.ask(trial, place / "ours" / "one")), mine[name])
         guard.check(what, tally)
-    return tally.told() | {"wrote outside": guard.broken}
+    return tally.summary() | {"wrote outside": guard.broken}
 
 
 def corpora(given: Any, place: Path, families: dict[str, Family], usual: dict[tuple[str, str], int]) -> Any:
-    tally, chance = Tally(CORPUS_SECONDS, CORPUS_MORE_KB), random.Random(given.seed)
+    tally, rng = Tally(CORPUS_SECONDS, CORPUS_MORE_KB), random.Random(given.seed)
     (place / "corpus").mkdir()
     for number in range(given.corpora):
-        task = chance.choice(list(families))
-        files, what = malform(families[task].files, place / "corpus", chance)
+        task = rng.choice(list(families))
+        files, what = malform(families[task].files, place / "corpus", rng)
         learn = study(Family(task, files), place / f"corpus-{number}")
         tally.add(f"{task}: {what}", *run_apart(learn, CORPUS_SECONDS), usual[task, "run"])
         shutil.rmtree(place / f"corpus-{number}", ignore_errors=True)
-    return tally.told()
+    return tally.summary()
 
 
 class Guard:
@@ -178,12 +178,12 @@ class Tally:
             self.worst.append({"what": what, "outcome": outcome, "mb": memory // 1024, "s": round(seconds, 2)})
             print(self.worst[-1], flush=True)
 
-    def told(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         return {"trials": sum(self.outcomes.values()), **self.outcomes, "bad": self.bad, "worst": self.worst}
 
 
 def use(family: Family, folder: Path, part: str) -> Callable[[], None]:
-    """Opens a model and asks it something; where its run was changed, goes on with that."""
+    """Opens a model and runs it; where its run was changed, resumes it."""
 
     def work() -> None:
         ask(folder)
@@ -194,7 +194,7 @@ def use(family: Family, folder: Path, part: str) -> Callable[[], None]:
 
 
 def study(family: Family, to: Path) -> Callable[[], None]:
-    """Has the doctor look a corpus over, and trains on it for a step."""
+    """Checks a corpus, and trains on it for a step."""
 
     def work() -> None:
         files = list(family.files.values())
@@ -235,8 +235,8 @@ def _run_once(work: Callable[[], None]) -> tuple[int, float, int]:
     return code, time.perf_counter() - began, int(usage.ru_maxrss)
 
 
-def names_a_file(told: str) -> bool:
-    return "/" in told or any(ending in told for ending in (".json", ".safetensors", ".txt", ".en", ".fr"))
+def names_a_file(message: str) -> bool:
+    return "/" in message or any(ending in message for ending in (".json", ".safetensors", ".txt", ".en", ".fr"))
 
 
 def copied(folder: Path, trial: Path) -> Path:
@@ -245,41 +245,41 @@ def copied(folder: Path, trial: Path) -> Path:
     return Path(shutil.copytree(folder, trial))
 
 
-def mutate(trial: Path, part: str, chance: random.Random) -> str:
+def mutate(trial: Path, part: str, rng: random.Random) -> str:
     """Changes one file of a folder, of the model itself or of its run; how."""
     files = sorted(path for path in trial.rglob("*") if path.is_file())
     mine = [path for path in files if (path.relative_to(trial).parts[0] == "run") == (part == "run")]
-    new = chance.choice(mine)
+    new = rng.choice(mine)
     content = new.read_bytes()
-    other = chance.choice(files).read_bytes()
-    how = chance.choice(["cut", "flip", "swap", "noise", "empty", "crafted", "gone"])
+    other = rng.choice(files).read_bytes()
+    how = rng.choice(["cut", "flip", "swap", "noise", "empty", "crafted", "gone"])
     new.unlink()
     match how:
         case "cut":
-            new.write_bytes(content[: chance.randrange(len(content) + 1)])
+            new.write_bytes(content[: rng.randrange(len(content) + 1)])
         case "flip":
             changed = bytearray(content)
-            for _ in range(chance.choice([1, 1, 10, 100])):
+            for _ in range(rng.choice([1, 1, 10, 100])):
                 if changed:
-                    changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
+                    changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
             new.write_bytes(changed)
         case "swap":
             new.write_bytes(other)
         case "noise":
-            new.write_bytes(chance.randbytes(chance.choice([1, 100, len(content) + 1])))
+            new.write_bytes(rng.randbytes(rng.choice([1, 100, len(content) + 1])))
         case "empty":
             new.write_bytes(b"")
         case "crafted":
-            new.write_bytes(craft(chance))
+            new.write_bytes(craft(rng))
         case "gone":
             pass
-    if chance.random() < 0.5:
+    if rng.random() < 0.5:
         reseal(trial)
     return f"{how} {new.relative_to(trial)}"
 
 
 def reseal(folder: Path) -> None:
-    """Makes the hashes in a regard.json those of the files, as whoever crafts a folder would."""
+    """Makes the hashes in a regard.json those of the files, as an attacker would."""
     with suppress(OSError, ValueError, RecursionError, AttributeError):
         about = json.loads((folder / ABOUT).read_bytes())
         about[SEAL] = {name: hash_file(folder / name) for name in about.get(SEAL, {}) if (folder / name).is_file()}
@@ -287,10 +287,10 @@ def reseal(folder: Path) -> None:
         (folder / ABOUT).write_text(json.dumps(about))
 
 
-def craft(chance: random.Random) -> bytes:
+def craft(rng: random.Random) -> bytes:
     """Headers that promise too much, JSON that is too deep or of the wrong kind."""
     huge = json.dumps({"a": {"dtype": "F32", "shape": [2**40, 2**20], "data_offsets": [0, 2**62]}}).encode()
-    return chance.choice([
+    return rng.choice([
         struct.pack("<Q", 2**63) + b"{}", struct.pack("<Q", len(huge)) + huge, b"[" * 100_000, b'{"a":' * 50_000,
         b'{"model_type": "marian"}', b"null", b"[]", b'{"task": "../../etc"}', b'{"task": 5}', b"\x80\x04cos\nsystem\n",
         b'{"version":"1.0","model":{"type":"BPE","vocab":{"a":4000000000},"merges":[]}}', b"1e999", b"\xff\xfe\x00",

@@ -183,9 +183,9 @@ def greedy_there(ours: Any, theirs: Any, tokenizer: Any, text: str) -> str:
         .sequences[0]
         .tolist()
     )
-    said = found[len(ids) :] if isinstance(ours, regard.Writer) else found[1:]
-    place = next((number for number, one in enumerate(said) if one in ours.generation.ends), len(said))
-    return str(said[:place] if isinstance(ours, regard.Writer) else ours.tokenizer.decode(said[:place]))
+    generated = found[len(ids) :] if isinstance(ours, regard.Writer) else found[1:]
+    place = next((number for number, one in enumerate(generated) if one in ours.generation.ends), len(generated))
+    return str(generated[:place] if isinstance(ours, regard.Writer) else ours.tokenizer.decode(generated[:place]))
 
 
 def compare_imported(folder: Path, place: Path, ours: Any) -> str:

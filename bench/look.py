@@ -2,11 +2,11 @@
 
 - aligned: AER on held-out sentences of the phrasebook, whose true alignment is known, with models trained as by the
   demo (goal 5 %); with both directions, symmetrised.
-- eflomal: agreement with a statistical aligner on Multi30k's test part, by the AER of ours with its sure (both
+- eflomal: comparison with a statistical aligner on Multi30k's test part, by the AER of ours with its sure (both
   directions) and possible (either) links. Needs `eflomal-align` on the PATH, and --model, of the lowercased text.
 - page: a page of 512 x 512 tokens, 4 layers and 4 heads, in Chromium: first paint (goal 1 s) and how long pointing
   takes (goal 16 ms).
-- price: a translation with and without being looked at; the words must be the same.
+- price: a translation with and without an inspection; the words must be the same.
 """
 
 import shutil
@@ -86,10 +86,10 @@ def run_eflomal(sources: list[str], targets: list[str]) -> tuple[list[Links], li
 
 
 def score(found: list[Links], sure: list[Links], possible: list[Links] | None = None) -> dict[str, float]:
-    agreement = AlignmentScore()
+    compared = AlignmentScore()
     for mine, certain, maybe in zip(found, sure, possible or sure, strict=True):
-        agreement.add(mine, certain, maybe)
-    return {name: round(value, 4) for name, value in agreement.scores.items()}
+        compared.add(mine, certain, maybe)
+    return {name: round(value, 4) for name, value in compared.scores.items()}
 
 
 def eflomal(given: Any, folder: Path) -> dict[str, Any]:
@@ -135,8 +135,8 @@ def page(given: Any, folder: Path) -> dict[str, Any]:
         name: Kind(tokens, tokens, torch.rand(LAYERS, HEADS, TOKENS, TOKENS).pow(8).softmax(-1), words, words)
         for name in ("cross", "encoder", "decoder")
     }
-    said = [TokenScore(place, token, 0.5, [(token, 0.5)] * 8) for place, token in enumerate(tokens)]
-    seen = Inspection("translate", "a text", "its translation", kinds, said, aligning={"layer": 0, "heads": [0]})
+    scores = [TokenScore(place, token, 0.5, [(token, 0.5)] * 8) for place, token in enumerate(tokens)]
+    seen = Inspection("translate", "a text", "its translation", kinds, scores, aligning={"layer": 0, "heads": [0]})
     path = folder / "look.html"
     seen.save(path)
     paints, hovers, matrices = [], [], []
@@ -197,67 +197,19 @@ def price(given: Any, folder: Path) -> dict[str, Any]:
     same = True
     for text in texts:
         began = time.perf_counter()
-        said = translator(text)
+        translated = translator(text)
         times["translate"].append(time.perf_counter() - began)
         for name, why in (("look", False), ("look and why", True)):
             began = time.perf_counter()
             seen = translator.look(text, why=why)
             times[name].append(time.perf_counter() - began)
-            same = same and seen.answer == said
+            same = same and seen.answer == translated
     base = statistics.median(times["translate"])
     return {"same_words": same, **{f"{name}_times_a_translation": round(statistics.median(values) / base, 1)
                                    for name, values in times.items() if name != "translate"}}  # fmt: skip
 
 
-def shots(given: Any, folder: Path) -> dict[str, Any]:
-    """Pictures of every view for the documents, from the models of the demos in --to."""
-    from playwright.sync_api import sync_playwright
-
-    docs = Path(__file__).parent.parent / "docs" / "look"
-    docs.mkdir(exist_ok=True)
-    tale = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Julius is green.", "Greg is a frog."]
-    translate = regard.load(folder / "en-fr" / "en-fr").look(
-        "The tired friend sends my happy father a letter.", why=True
-    )
-    looks = {"translate": translate}
-    if (folder / "answer" / "answer").exists():
-        looks["answer"] = regard.load(folder / "answer" / "answer").look("What color is Greg?", tale, why=True)
-    if (folder / "write" / "write").exists():
-        looks["write"] = regard.load(folder / "write" / "write").look("def read_lines(path):\n    return path.read()")
-    if (folder / "fill" / "fill").exists():
-        looks["fill"] = regard.load(folder / "fill" / "fill").look("The [MASK] reads the old book.", why=True)
-    made = []
-    with sync_playwright() as running:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-        browser = running.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
-        for task, seen in looks.items():
-            path = folder / f"{task}.html"
-            seen.save(path)
-            visit = browser.new_page(viewport={"width": 900, "height": 420})
-            visit.goto(path.as_uri())
-            views = visit.eval_on_selector_all("nav .tab", "tabs => tabs.map(tab => tab.dataset.view)")
-            wanted = (
-                views
-                if task == "translate"
-                else {"write": ["probabilities"], "fill": ["probabilities"], "answer": ["story"]}[task]
-            )
-            for view in wanted:
-                visit.click(f'nav .tab[data-view="{view}"]')
-                if view == "text":
-                    visit.hover('.token[data-side="row"][data-index="3"]')
-                visit.wait_for_timeout(200)
-                visit.screenshot(path=docs / f"{task}-{view}.png", full_page=True)
-                made.append(f"{task}-{view}.png")
-            if task == "translate":
-                visit.keyboard.press("d")
-                visit.click('nav .tab[data-view="matrix"]')
-                visit.screenshot(path=docs / "dark.png", full_page=True)
-            visit.close()
-        browser.close()
-    return {"made": made}
-
-
-PARTS = {"aligned": aligned, "eflomal": eflomal, "page": page, "price": price, "shots": shots}
+PARTS = {"aligned": aligned, "eflomal": eflomal, "page": page, "price": price}
 
 if __name__ == "__main__":
     main()

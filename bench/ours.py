@@ -88,7 +88,7 @@ def draw_one(folder: Path, seed: int) -> tuple[str, str]:
 def draw_settings(rng: random.Random, task: str) -> dict[str, Any]:
     """The network of a kind of this task, with some of its settings at random."""
     kind = rng.choice(
-        [one for one, told in find_recipe(task).kinds.items() if "model" in told]
+        [one for one, settings in find_recipe(task).kinds.items() if "model" in settings]
     )  # not made of other folders
     heads = rng.choice([1, 2, 4])
     shape = {
@@ -183,18 +183,18 @@ def greedy(ours: Any, theirs: Any, tokenizer: Any, task: str) -> str:
     for text in NASTY[:4]:
         batch = tokenizer(text, return_tensors="pt")
         batch.pop("token_type_ids", None)
-        said = theirs.generate(**batch, max_new_tokens=TOKENS, do_sample=False, num_beams=1)[0].tolist()
+        generated = theirs.generate(**batch, max_new_tokens=TOKENS, do_sample=False, num_beams=1)[0].tolist()
         if task == "write":
             length = batch["input_ids"].shape[1]
             mine, other = (
                 ours(text, tokens=TOKENS, temperature=0),
-                tokenizer.decode(said[length:], skip_special_tokens=True),
+                tokenizer.decode(generated[length:], skip_special_tokens=True),
             )
         else:
             from regard.decoding.settings import Search
 
             (best,) = ours.run([ours.tokenizer.encode(text)], [TOKENS], Search())[0]
-            mine, other = ours.tokenizer.decode(best.ids), tokenizer.decode(said, skip_special_tokens=True)
-        if mine != other and "\ufffd" not in mine:  # part of a character is told when it is whole
+            mine, other = ours.tokenizer.decode(best.ids), tokenizer.decode(generated, skip_special_tokens=True)
+        if mine != other and "\ufffd" not in mine:  # part of a character is printed when it is whole
             return f"greedy text of {text!r}: {mine!r} here, {other!r} there"
     return ""

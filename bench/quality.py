@@ -1,6 +1,6 @@
 """How good a translator gets: in ten minutes, in a long run, and with no settings at all.
 
-Each part trains into its own folder under --to (or a temporary one), so that an interrupted bench goes on; what is
+Each part trains into its own folder under --to (or a temporary one), so that an interrupted bench resumes; what is
 finished is written to the JSON file at once. BLEU and chrF by sacrebleu on the test part, with signatures.
 """
 
@@ -48,7 +48,7 @@ def lowercased(*changes: Settings) -> dict[str, Any]:
 
 
 def with_r_drop(rate: float, steps: int) -> Settings:
-    """Two passes have to agree, while the rate comes down from here to nothing."""
+    """R-Drop, with a learning rate that decays from here to 0."""
     train = {"r_drop": 5.0, "learning_rate": rate, "warmup_steps": 200, "schedule": "linear", "decay_steps": steps}
     return {"stop": {"steps": steps}, "train": train}
 
@@ -56,16 +56,16 @@ def with_r_drop(rate: float, steps: int) -> Settings:
 PARTS: dict[str, dict[str, Any]] = {
     "ten minutes en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {"stop": {"minutes": 10}}},
     "lowercased en-de": lowercased(),
-    "lowercased en-de agreement": lowercased({"train": {"r_drop": 5.0}}),
+    "lowercased en-de r-drop from the start": lowercased({"train": {"r_drop": 5.0}}),
     "lowercased en-de dropout-0.3": lowercased({"model": {"dropout": 0.3}}),
     "lowercased en-de pre-norm": lowercased({"model": {"norm": "pre"}}),
     "lowercased en-de pre-norm dropout-0.3": lowercased({"model": {"norm": "pre", "dropout": 0.3}}),
-    # As in the paper: more words, more dropout, larger updates, and a rate that stays high for longer.
+    # As in the paper: more words, more dropout, larger updates, and a learning rate that stays high for longer.
     "lowercased en-de paper": lowercased(PAPER),
     # Fine-tunes the first with R-Drop, because it overfits.
     "lowercased en-de further": lowercased({"model": {"dropout": 0.3}, "train": {"r_drop": 5.0}})
     | {"start": "lowercased en-de"},
-    # Go on from the paper's manner: the rate comes down to nothing, and two passes have to agree on the way.
+    # Fine-tunes the paper's run: R-Drop, and a learning rate that decays to 0.
     "lowercased en-de paper further": lowercased(PAPER, with_r_drop(0.002, 3600)) | {"start": "lowercased en-de paper"},
     "lowercased en-de free": lowercased(PAPER, {"stop": {"steps": 4096}}),
     "lowercased en-de r-drop": lowercased(PAPER, with_r_drop(0.003, 3800)) | {"start": "lowercased en-de free"},
@@ -91,9 +91,9 @@ TATOEBA_PAIRS, TATOEBA_TEST = 50_000, 1_000
 def main() -> None:
     parser = arguments(__doc__, data=True)
     parser.add_argument("--parts", default="ten minutes en-de", help=f"some of {', '.join(PARTS)}, by commas")
-    parser.add_argument("--to", type=Path, help="keep the models here; an interrupted bench goes on from them")
+    parser.add_argument("--to", type=Path, help="keep the models here; an interrupted bench resumes from them")
     parser.add_argument("--workers", type=int, help="else measured")
-    parser.add_argument("--until", type=float, help="stop at this minute for now; the same command goes on later")
+    parser.add_argument("--until", type=float, help="stop at this minute for now; the same command resumes later")
     given = parser.parse_args()
     data = given.data if (given.data / MULTI30K).exists() else given.data.parent  # of all corpora, or one of them
     with tempfile.TemporaryDirectory() as temporary:
@@ -143,8 +143,8 @@ def bench(name: str, data: Path, to: Path, layout: Settings, until: float | None
 def train(
     to: Path, settings: Settings, files: dict[str, Path], start: Path | None
 ) -> tuple[dict[str, float], Finished, Plan]:
-    """Trains, from another model if there is one, and compares what was said of the time left with what it then was."""
-    said: list[tuple[float, float]] = []  # (seconds so far, seconds left as told)
+    """Trains, from another model if there is one, and compares the estimates of the time left with the time it took."""
+    estimates: list[tuple[float, float]] = []  # (seconds so far, seconds left)
     seconds = 0.0
     for event in regard.training("translate", to=to, settings=settings, start=start, **files):
         if isinstance(event, Plan):
@@ -152,13 +152,15 @@ def train(
         elif isinstance(event, Progress):
             seconds += event.seconds
             if event.left is not None:
-                said.append((seconds, event.left))
+                estimates.append((seconds, event.left))
         elif isinstance(event, Validated):
             seconds += event.seconds
             print(f"step {event.step}: BLEU {event.scores['bleu']:.2f}", flush=True)
         elif isinstance(event, Finished):
             finished = event
-    tenths = [next(((at, left) for at, left in said if at >= share / 10 * seconds), None) for share in (1, 3, 5, 7, 9)]
+    tenths = [
+        next(((at, left) for at, left in estimates if at >= share / 10 * seconds), None) for share in (1, 3, 5, 7, 9)
+    ]
     ratios = {}
     for share, found in zip((1, 3, 5, 7, 9), tenths, strict=True):
         if found and seconds > found[0]:
@@ -167,7 +169,7 @@ def train(
 
 
 def loss(model: Path, files: dict[str, Path]) -> float:
-    """Nats a token of the first thousand pairs: much less on seen than on new text is learned by heart."""
+    """Nats a token of the first thousand pairs: much less on seen than on new text is overfitting."""
     translator = regard.load(model, engine="torch")
     pairs = read_pairs(PairFiles(files["source"], files.get("target")))[0][:1000]
     tokenizer = translator.tokenizer

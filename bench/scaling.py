@@ -1,6 +1,6 @@
 """How speed and memory go with the number of workers and the size of the corpus.
 
-Every combination is a process of its own, from two raw sides to the tenth update. Memory is told at its peak (reading
+Every combination is a process of its own, from two raw sides to the tenth update. Memory is at its peak (reading
 and encoding included) and while training, pages that processes share counted once; growth is per token of the corpus.
 """
 
@@ -42,9 +42,9 @@ def bench(data: Path, folder: Path) -> dict[str, Any]:
         for workers in WORKERS:
             to = folder / f"{pairs}-{workers}"
             words = [sys.executable, __file__, "--data", str(text), "--one", str(workers), str(to)]
-            said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-            found[f"{pairs} pairs, {workers} workers"] = json.loads(said.splitlines()[-1])
-            print(pairs, workers, said.splitlines()[-1], flush=True)
+            output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+            found[f"{pairs} pairs, {workers} workers"] = json.loads(output.splitlines()[-1])
+            print(pairs, workers, output.splitlines()[-1], flush=True)
     first, last = (found[f"{pairs} pairs, 1 workers"] for pairs in (PAIRS[0], PAIRS[-1]))
     tokens = last["corpus_tokens"] - first["corpus_tokens"]
     growth = {

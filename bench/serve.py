@@ -9,7 +9,7 @@
 - schema: the same by schemathesis, from the OpenAPI description
 - gone: clients that go away at random moments: nothing is left waiting
 - stop: SIGTERM under load: every accepted request is answered, exit 0
-- slow, costly, markup: half heads, trickling bodies and answers that nobody reads; requests that cost most; hostile
+- slow, costly, markup: half heads, trickling bodies and answers that are not read; requests that cost most; hostile
   HTML: a canary's 99th percentile over that of quiet times
 - parsers: milliseconds of each parser on hostile input of the largest size that is taken (goal 50)
 """
@@ -223,33 +223,33 @@ class Offers:
     def _offer(self) -> None:
         began = time.perf_counter()
         try:
-            status, told = self._ask()
+            status, answer = self._ask()
         except OSError:
-            status, told = 0, None
+            status, answer = 0, None
         with self._lock:
             if status == 429:
                 self.counts["refused"] += 1
                 self.refusals.append(time.perf_counter() - began)
             elif status == 200:
-                self.counts["accepted" if len(told["translations"]) == SENTENCES else "lost"] += 1
+                self.counts["accepted" if len(answer["translations"]) == SENTENCES else "lost"] += 1
             else:
                 self.counts["other"] += 1
 
 
 def gone(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
     """Clients that ask for a document and hang up somewhere on the way."""
-    server, chance = Server([model]), random.Random(1)
+    server, rng = Server([model]), random.Random(1)
     try:
         server.translate(lines[:200])
         memory = server.memory_mb()
         files = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
         for _ in range(given.gone):
-            body = json.dumps({"q": chance.sample(lines, 20), "source": "en", "target": server.target}).encode()
+            body = json.dumps({"q": rng.sample(lines, 20), "source": "en", "target": server.target}).encode()
             head = f"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-            sent = (head + body)[: chance.choice([len(head) // 2, len(head) + 10, 10**6])]
+            sent = (head + body)[: rng.choice([len(head) // 2, len(head) + 10, 10**6])]
             with socket.create_connection(("127.0.0.1", server.port)) as connection:
                 connection.sendall(sent)
-                time.sleep(chance.random() * 0.02)
+                time.sleep(rng.random() * 0.02)
         end = time.monotonic() + 30
         while server.gauge("queued_tokens") and time.monotonic() < end:
             time.sleep(0.1)
@@ -264,14 +264,14 @@ def gone(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
 
 
 def stop(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
-    """SIGTERM while 16 clients wait: whoever was accepted is answered; who comes later is refused."""
+    """SIGTERM while 16 clients wait: accepted requests are answered; later ones are refused."""
     server = Server([model])
     answers: list[int] = []
 
     def client() -> None:
         try:
-            status, told = server.translate(random.sample(lines, 100))
-            answers.append(status if status != 200 or len(told["translatedText"]) == 100 else -1)
+            status, answer = server.translate(random.sample(lines, 100))
+            answers.append(status if status != 200 or len(answer["translatedText"]) == 100 else -1)
         except OSError:
             answers.append(0)
 

@@ -34,7 +34,7 @@ def main() -> None:
     parser = arguments(__doc__, data=True)
     parser.add_argument("--parts", default="nanogpt,default")
     parser.add_argument("--minutes", type=float, default=15)
-    parser.add_argument("--to", type=Path, help="keep the model of the defaults here; an interrupted bench goes on")
+    parser.add_argument("--to", type=Path, help="keep the model of the defaults here; an interrupted bench resumes")
     given = parser.parse_args()
     text = next(given.data.glob("*.txt")).read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as temporary:

@@ -45,50 +45,52 @@ def main() -> None:
 
 
 def bert(size: str, folder: Path) -> dict[str, Any]:
-    """An encoder, and a decoder that looks at it: seven tokens, as in the worked example."""
+    """An encoder, and a decoder that attends to it: seven tokens, as in the worked example."""
     import transformers
 
     shape = BERT[size] | {"vocab_size": VOCABULARY, "bos_token_id": 2, "eos_token_id": 3, "pad_token_id": PAD}
     reads = transformers.BertGenerationEncoder(transformers.BertGenerationConfig(**shape)).eval()
-    says = transformers.BertGenerationDecoder(
+    writes = transformers.BertGenerationDecoder(
         transformers.BertGenerationConfig(**shape, is_decoder=True, add_cross_attention=True)
     ).eval()
     opened = []
-    for name, model in (("encoder", reads), ("decoder", says)):
+    for name, model in (("encoder", reads), ("decoder", writes)):
         model.save_pretrained(folder / name)
         (folder / name / "vocab.txt").write_text("\n".join(WORDS))
         opened.append(regard.load(folder / name).model)
-        model.set_attn_implementation("eager")  # the only one there that tells its attentions
+        model.set_attn_implementation("eager")  # the only one there that returns attention weights
     encoder, decoder = opened
     source, target = torch.randint(5, VOCABULARY, (1, 12)), torch.randint(5, VOCABULARY, (1, 7))
     source[0, 9:] = PAD
     mask = (source != PAD).long()
     read = reads(input_ids=source, attention_mask=mask, **ASKED)
-    said = says(input_ids=target, encoder_hidden_states=read.last_hidden_state, encoder_attention_mask=mask, **ASKED)
-    with regard.record_hidden(encoder) as states, regard.record_attention(encoder) as looks:
+    output = writes(
+        input_ids=target, encoder_hidden_states=read.last_hidden_state, encoder_attention_mask=mask, **ASKED
+    )
+    with regard.record_hidden(encoder) as states, regard.record_attention(encoder) as attention:
         encoder(source)
     real = mask.bool()[0]
     apart = {
         "encoder_states": worst([a[:, real] for a in states["stack"]], [b[:, real] for b in read.hidden_states]),
         "encoder_attentions": worst(
-            [a[0][:, :, real] for a in looks.values()], [b[:, :, real] for b in read.attentions]
+            [a[0][:, :, real] for a in attention.values()], [b[:, :, real] for b in read.attentions]
         ),
     }
     may_attend = padding_mask(source == PAD)
-    with regard.record_hidden(decoder) as states, regard.record_attention(decoder) as looks:
+    with regard.record_hidden(decoder) as states, regard.record_attention(decoder) as attention:
         hidden = decoder(target, read.last_hidden_state, may_attend)
     logits = decoder.logits(hidden)
     assert logits.shape == (1, 7, VOCABULARY)
-    crossed = [one[0] for name, one in looks.items() if "cross" in name]
-    own = [one[0] for name, one in looks.items() if "self" in name]
+    crossed = [one[0] for name, one in attention.items() if "cross" in name]
+    own = [one[0] for name, one in attention.items() if "self" in name]
     apart |= {
-        "decoder_states": worst(states["stack"], said.hidden_states),
-        "decoder_attentions": worst([*own, *crossed], [*said.attentions, *said.cross_attentions]),
-        "logits": worst([logits], [said.logits]),
+        "decoder_states": worst(states["stack"], output.hidden_states),
+        "decoder_attentions": worst([*own, *crossed], [*output.attentions, *output.cross_attentions]),
+        "logits": worst([logits], [output.logits]),
     }
     text = torch.randint(5, VOCABULARY, (8, 64))
     reads.set_attn_implementation("sdpa")
-    return told([reads, says], apart, lambda: encoder(text), lambda: reads(input_ids=text))
+    return compared([reads, writes], apart, lambda: encoder(text), lambda: reads(input_ids=text))
 
 
 def transformer(size: str, folder: Path) -> dict[str, Any]:
@@ -105,26 +107,28 @@ def transformer(size: str, folder: Path) -> dict[str, Any]:
         ffn_width=shape["ffn_dim"], dropout=0.0,
     )  # fmt: skip
     ours = EncoderDecoder(config, vocabulary - 1).eval()
-    told_there = marian.export_config(config, 0, vocabulary - 1)
-    theirs = transformers.MarianMTModel(transformers.MarianConfig(**told_there)).eval()
+    their_config = marian.export_config(config, 0, vocabulary - 1)
+    theirs = transformers.MarianMTModel(transformers.MarianConfig(**their_config)).eval()
     theirs.load_state_dict(marian.export_weights(ours.state_dict(), config, vocabulary - 1), strict=False)
     theirs.tie_weights()
     source, target = torch.randint(5, 30_000, (1, 12)), torch.randint(5, 30_000, (1, 7))
     theirs.set_attn_implementation("eager")
-    said = theirs(input_ids=source, decoder_input_ids=target, **ASKED)
-    with regard.record_hidden(ours) as states, regard.record_attention(ours) as looks:
+    output = theirs(input_ids=source, decoder_input_ids=target, **ASKED)
+    with regard.record_hidden(ours) as states, regard.record_attention(ours) as attention:
         logits = ours.logits(ours(source, target))
-    apart = {"logits": worst([logits[..., :-1]], [said.logits[..., :-1]])}
+    apart = {"logits": worst([logits[..., :-1]], [output.logits[..., :-1]])}
     for side, name in (("encoder", "encoder_hidden_states"), ("decoder", "decoder_hidden_states")):
-        apart[f"{side}_states"] = worst(states[side], said[name])
+        apart[f"{side}_states"] = worst(states[side], output[name])
     for part, name in (("encoder", "encoder_attentions"), ("decoder", "decoder_attentions")):
-        found = [one[0] for where, one in looks.items() if where.startswith(part) and "self" in where]
-        apart[name] = worst(found, said[name])
-    crossed = [one[0] for where, one in looks.items() if "cross" in where]
-    apart["cross_attentions"] = worst(crossed, said.cross_attentions)
+        found = [one[0] for where, one in attention.items() if where.startswith(part) and "self" in where]
+        apart[name] = worst(found, output[name])
+    crossed = [one[0] for where, one in attention.items() if "cross" in where]
+    apart["cross_attentions"] = worst(crossed, output.cross_attentions)
     theirs.set_attn_implementation("sdpa")
-    read, say = torch.randint(5, 30_000, (8, 32)), torch.randint(5, 30_000, (8, 32))
-    return told([theirs], apart, lambda: ours(read, say), lambda: theirs.model(input_ids=read, decoder_input_ids=say))
+    read, target = torch.randint(5, 30_000, (8, 32)), torch.randint(5, 30_000, (8, 32))
+    return compared(
+        [theirs], apart, lambda: ours(read, target), lambda: theirs.model(input_ids=read, decoder_input_ids=target)
+    )
 
 
 def worst(mine: Any, theirs: Any) -> float:
@@ -133,7 +137,7 @@ def worst(mine: Any, theirs: Any) -> float:
     return max(float((a - b).abs().max() / b.abs().max().clamp(min=1)) for a, b in pairs)
 
 
-def told(
+def compared(
     models: list[Any], apart: dict[str, float], mine: Callable[[], Any], theirs: Callable[[], Any]
 ) -> dict[str, Any]:
     ratios = []

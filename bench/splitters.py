@@ -31,12 +31,14 @@ ROLES = {  # the first of these that there is has the role
 }
 
 
-def draw_tokenizer(folder: Path, rng: random.Random, architecture: str, told: list[str]) -> tuple[int, dict[str, int]]:
+def draw_tokenizer(
+    folder: Path, rng: random.Random, architecture: str, description: list[str]
+) -> tuple[int, dict[str, int]]:
     """Some tokenizer in the folder; how many pieces it has, and the ids of its special ones."""
     folder.mkdir(parents=True, exist_ok=True)
     is_bert = architecture.startswith("Bert") or architecture == "EncoderDecoderModel"
     kind = _draw_kind(rng, architecture, is_bert)
-    told.append(kind)
+    description.append(kind)
     names = _draw_names(rng, kind)
     pieces = MAKERS[kind](rng, names)
     chosen = {name: next(one for one in some if one in names) for name, some in ROLES.items()}
@@ -48,7 +50,7 @@ def draw_tokenizer(folder: Path, rng: random.Random, architecture: str, told: li
             )
         else:
             config |= {"add_bos_token": rng.random() < 0.5, "add_eos_token": rng.random() < 0.2}
-    told.append(json.dumps(config))
+    description.append(json.dumps(config))
     if kind == "files":
         pieces.model.save(str(folder))
     elif kind == "word file":

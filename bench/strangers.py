@@ -44,23 +44,26 @@ def draw_folder(folder: Path, seed: int, architecture: str | None = None) -> str
     rng = random.Random(seed)
     torch.manual_seed(seed)
     architecture = architecture or rng.choice(list(KINDS))
-    told: list[str] = [architecture]
-    rows, roles = draw_tokenizer(folder, rng, architecture, told)
-    config = draw_config(rng, architecture, rows + rng.choice([0, 0, 0, 5, 19]), roles, told)
+    description: list[str] = [architecture]
+    rows, roles = draw_tokenizer(folder, rng, architecture, description)
+    config = draw_config(rng, architecture, rows + rng.choice([0, 0, 0, 5, 19]), roles, description)
     model = getattr(transformers, architecture)(config)
     randomize(model, rng, roles)
     dtype = rng.choice([torch.float32] * 4 + [torch.bfloat16, torch.float16])
-    told.append(str(dtype).removeprefix("torch."))
+    description.append(str(dtype).removeprefix("torch."))
     model.to(dtype).eval().save_pretrained(folder, max_shard_size=rng.choice(["5GB", "5GB", "20KB"]))
-    edit_config(folder, rng, told)
-    draw_generation(folder, rng, architecture, config, roles, told)
-    return ", ".join(told)
+    edit_config(folder, rng, description)
+    draw_generation(folder, rng, architecture, config, roles, description)
+    return ", ".join(description)
 
 
-def draw_config(rng: random.Random, architecture: str, rows: int, roles: dict[str, int], told: list[str]) -> Any:
+def draw_config(rng: random.Random, architecture: str, rows: int, roles: dict[str, int], description: list[str]) -> Any:
     kind = getattr(transformers, KINDS[architecture])
     if architecture == "EncoderDecoderModel":
-        sides = [draw_config(rng, one, rows, roles, told) for one in ("BertGenerationEncoder", "BertGenerationDecoder")]
+        sides = [
+            draw_config(rng, one, rows, roles, description)
+            for one in ("BertGenerationEncoder", "BertGenerationDecoder")
+        ]
         if rng.random() < 0.9:
             sides[1].hidden_size, sides[1].num_attention_heads = sides[0].hidden_size, sides[0].num_attention_heads
         config = (
@@ -77,7 +80,7 @@ def draw_config(rng: random.Random, architecture: str, rows: int, roles: dict[st
         value = another(rng, name, vars(kind())[name])
         if name not in shape and value is not None:
             shape[name] = value
-            told.append(f"{name}={value}")
+            description.append(f"{name}={value}")
     return kind(**shape)
 
 
@@ -166,8 +169,8 @@ def randomize(model: Any, rng: random.Random, roles: dict[str, int]) -> None:
                     tensor[roles["pad"]] = 0
 
 
-def edit_config(folder: Path, rng: random.Random, told: list[str]) -> None:
-    """Keys that are gone or null, forms of older versions, and keys that nobody knows."""
+def edit_config(folder: Path, rng: random.Random, description: list[str]) -> None:
+    """Keys that are gone or null, forms of older versions, and unknown keys."""
     path = folder / "config.json"
     config = json.loads(path.read_text())
     kind = rng.choice(["", "", "", "gone", "null", "old", "unknown"])
@@ -176,7 +179,7 @@ def edit_config(folder: Path, rng: random.Random, told: list[str]) -> None:
             config.pop(name)
             if kind == "null":
                 config[name] = None
-            told.append(f"{name} {kind}")
+            description.append(f"{name} {kind}")
     elif kind == "old":
         rope = config.pop("rope_parameters", None)
         if rope:
@@ -201,7 +204,7 @@ def edit_config(folder: Path, rng: random.Random, told: list[str]) -> None:
                 "bad_words_ids": [[config["pad_token_id"]]],
                 "max_length": 512,
             }
-        told.append("old keys")
+        description.append("old keys")
     elif kind == "unknown":
         name, value = rng.choice(
             [
@@ -213,12 +216,12 @@ def edit_config(folder: Path, rng: random.Random, told: list[str]) -> None:
             ]
         )
         config[name] = value
-        told.append(f"{name}={value}")
+        description.append(f"{name}={value}")
     path.write_text(json.dumps(config))
 
 
 def draw_generation(
-    folder: Path, rng: random.Random, architecture: str, config: Any, roles: dict[str, int], told: list[str]
+    folder: Path, rng: random.Random, architecture: str, config: Any, roles: dict[str, int], description: list[str]
 ) -> None:
     """generation_config.json: gone, or with some keys of all that there are."""
     path, kind = folder / "generation_config.json", rng.random()
@@ -262,5 +265,5 @@ def draw_generation(
     }
     for name in rng.sample(sorted(drawn), k=rng.choice([0, 0, 1, 1, 2])):
         content[name] = drawn[name]
-        told.append(f"{name}={drawn[name]}")
+        description.append(f"{name}={drawn[name]}")
     path.write_text(json.dumps(content))

@@ -1,6 +1,6 @@
 """How fast training is: source and target tokens a second, against the same shape elsewhere, in turns.
 
-Every side runs in processes of its own, is told by a line when to work and for how many updates, and answers with
+Every side runs in processes of its own, reads a line for each turn with a number of updates, and answers with
 tokens, seconds and memory; meanwhile the others wait. All sides make the same updates: the same pairs, dropout, label
 smoothing, Adam, clipping. A peer is measured in several layouts, and the best of them counts.
 """
@@ -42,7 +42,7 @@ UPDATES = 4  # a turn
 
 # side -> (what, processes, threads of each, parts of a batch one after another in a process)
 SIDES = {
-    "regard 2x1": ("regard", 2, 1, 2),  # as it does when nobody says anything
+    "regard 2x1": ("regard", 2, 1, 2),  # as without options
     "regard 2x1 in one": ("regard", 2, 1, 1),
     "regard 1x2": ("regard", 1, 2, 2),
     "hf 1x2": ("hf", 1, 2, 1),
@@ -125,14 +125,14 @@ def start(name: str, run: Path) -> list[Side]:
 
 def ask(processes: list[Side]) -> dict[str, float]:
     for process in processes:
-        process.tell(updates=UPDATES)
+        process.send(updates=UPDATES)
     answers = [process.answer() for process in processes]
     tokens, seconds = sum(a["tokens"] for a in answers), max(a["seconds"] for a in answers)
     return {"speed": tokens / seconds, "memory": sum(a["memory"] for a in answers)}
 
 
 def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
-    """One process of a side: works when it is told to."""
+    """One process of a side: works when it reads a line."""
     what, processes, threads, parts = SIDES[name]
     torch.set_num_threads(threads)
     record = json.loads((run / "run.json").read_text())
@@ -150,7 +150,7 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
                 return group.trainer.make_step().tokens
 
             serve_updates(
-                update, [os.getpid(), *(p.pid for p in group._crew._processes)] if group._crew else [os.getpid()]
+                update, [os.getpid(), *(p.pid for p in group._workers._processes)] if group._workers else [os.getpid()]
             )
             group.part()
         return

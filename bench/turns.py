@@ -1,4 +1,4 @@
-"""Sides that take turns: each runs in a process of its own, works when it is told to, and waits meanwhile."""
+"""Sides that take turns: each runs in a process of its own, works on request, and waits meanwhile."""
 
 import json
 import os
@@ -18,10 +18,10 @@ class Side:
         )
 
     def ask(self, **task: Any) -> dict[str, Any]:
-        self.tell(**task)
+        self.send(**task)
         return self.answer()
 
-    def tell(self, **task: Any) -> None:
+    def send(self, **task: Any) -> None:
         assert self._process.stdin
         self._process.stdin.write(json.dumps(task) + "\n")
         self._process.stdin.flush()

@@ -215,8 +215,8 @@ def folders(folder, writer_folder, filler_folder, answerer_folder, tmp_path_fact
 @pytest.fixture(scope="session")
 def server(folders):
     """All of them behind a real server, in a process of its own."""
-    from server import EngineOptions
+    from server import Server
 
-    running = EngineOptions(folders)
+    running = Server(folders)
     yield running
     running.stop()

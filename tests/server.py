@@ -21,7 +21,7 @@ main()
 """
 
 
-class EngineOptions:
+class Server:
     """A server that runs, and how to ask it."""
 
     def __init__(self, folders, *words, limits=None, files=None):
@@ -32,15 +32,15 @@ class EngineOptions:
             [sys.executable, *first, *words], stderr=subprocess.PIPE, text=True, env=os.environ | {"NO_COLOR": "1"},
             preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))) if files else None,  # noqa: PLW1509
         )  # fmt: skip
-        self.said = []
+        self.log = []
         for line in self.process.stderr:
-            self.said.append(line)
+            self.log.append(line)
             if found := re.search(r"http://\S+:(\d+)", line):
                 self.port = int(found.group(1))
                 break
         else:
-            raise AssertionError("".join(self.said))
-        threading.Thread(target=lambda: self.said.extend(self.process.stderr), daemon=True).start()
+            raise AssertionError("".join(self.log))
+        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
 
     @property
     def url(self):

@@ -1,4 +1,4 @@
-"""What holds for every family: it goes on bit for bit, its folder is whole, nothing is unpickled."""
+"""What holds for every family: it resumes bit for bit, its folder is whole, nothing is unpickled."""
 
 import json
 import shutil
@@ -107,7 +107,7 @@ def test_sizes_and_kinds_are_settings_that_single_settings_stand_above(family_fi
 @pytest.mark.parametrize("task", TASKS)
 def test_what_a_training_looks_at_is_written_down_once_and_changes_nothing(task, family_files, tmp_path, monkeypatch):
     settings = family_settings(task, 13, valid_every=4)
-    for steps in (6, 13):  # in two sittings
+    for steps in (6, 13):  # in two sessions
         regard.train(task, to=tmp_path / "m", settings=settings | {"stop": {"steps": steps}}, **family_files[task])
     frames = [json.loads(line) for line in (tmp_path / "m" / "run" / "snapshots.jsonl").read_text().splitlines()]
     assert [frame["step"] for frame in frames] == [4, 8, 12]

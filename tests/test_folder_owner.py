@@ -65,7 +65,7 @@ def test_where_a_model_is_prepared_nothing_of_others_is_touched(tmp_path, name, 
 
 
 def ready(path, mark, **beside):
-    """A model that a killed process left in `.ready`, with what somebody put beside its files."""
+    """A model that a killed process left in `.ready`, with a foreign file beside its own."""
     write_model(path / "other", {"mark": mark}, contents(mark))
     (path / "other").rename(path / ".ready")
     for name, content in beside.items():

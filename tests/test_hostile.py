@@ -109,7 +109,7 @@ def test_malformed_corpora_are_refused_or_learned_from(task, runs, tmp_path):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_nothing_is_unpickled_in_any_family(task, runs, tmp_path, monkeypatch):
-    """Neither when a model is opened nor when a run goes on."""
+    """Neither when a model is opened nor when a run is resumed."""
     family, intact = runs[task]
     trial = copied(intact, tmp_path / "m")
 
@@ -132,7 +132,7 @@ def test_a_pickle_beside_a_model_is_not_looked_at(folder, tmp_path, name):
 
 
 def rewrite_weights(folder, change):
-    """Somebody changes weights, and takes care of the hash."""
+    """An attacker changes weights, and corrects the hash."""
     path = folder / "model.safetensors"
     weights = load_file(path)
     name = max(weights, key=lambda name: weights[name].numel())
@@ -205,7 +205,7 @@ def test_weights_that_promise_too_much_are_refused(folder, tmp_path, header):
     regard.load(folder).save(tmp_path / "m")
     (tmp_path / "m" / "model.safetensors").write_bytes(header)
     about = json.loads((tmp_path / "m" / "regard.json").read_text())
-    about["weights_sha256"] = hash_file(tmp_path / "m" / "model.safetensors")  # somebody took care of the hash
+    about["weights_sha256"] = hash_file(tmp_path / "m" / "model.safetensors")  # the attacker corrected the hash
     (tmp_path / "m" / "regard.json").write_text(json.dumps(about))
     with pytest.raises(RegardError):
         regard.load(tmp_path / "m", engine="torch")

@@ -1,4 +1,4 @@
-"""The house stands as it was drawn: who imports whom, what is public, what the README says is there."""
+"""The architecture is as drawn: which room imports which, what is public, what the README says is there."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What regard.json tells is typed: a newer format is refused in words, and a model can be opened as what it must be."""
+"""regard.json is typed: a newer format is refused in words, and a model can be opened as what it must be."""
 
 import json
 

@@ -36,7 +36,7 @@ def test_a_translator_learns_to_reverse_what_it_never_saw(tmp_path):
 
 
 def test_a_filler_learns_what_stands_between_its_neighbours(tmp_path):
-    """Counting from any number: a gap is known from what stands around it, on either side."""
+    """Counting from any number: a gap is known from its neighbours on either side."""
     numbers = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
     choose = random.Random(0)
     starts = [choose.randrange(8) for _ in range(900)]

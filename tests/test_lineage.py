@@ -1,4 +1,4 @@
-"""A model tells where it comes from, and how large it is, the same everywhere."""
+"""A model names its lineage and its size, the same everywhere."""
 
 import json
 import re

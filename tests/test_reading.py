@@ -139,7 +139,7 @@ def test_whatever_changes_the_text_is_refused_by_its_name(task, before, after, n
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_option_of_every_family_is_among_them(task):
-    """Whoever adds an option to what a family reads says here how a resumed run notices it."""
+    """An option that is added to what a family reads is listed here, with how a resumed run notices it."""
     tried = {name for case in CHANGES[task] for one in case[:2] for name in one}
     assert tried == set(inspect.signature(find_recipe(task).gather).parameters)
 

@@ -1,4 +1,4 @@
-"""Processes in reserve: they work when they are told to, hold nothing that is not theirs, and never outstay."""
+"""Forked workers: they work on request, hold no descriptors of others, and never outlive their parent."""
 
 import fcntl
 import subprocess
@@ -22,7 +22,7 @@ def may_fork(monkeypatch):
 
 
 def work(words: list[str]) -> None:
-    sys.stdout.write(f"told: {' '.join(words)}\n")
+    sys.stdout.write(f"got: {' '.join(words)}\n")
     if words == ["fail"]:
         raise ValueError("nothing to be done")
     if words == ["wait"]:
@@ -35,7 +35,7 @@ def test_one_that_is_told_to_works_and_what_it_says_is_in_its_log(tmp_path, may_
         one.start(["a", "b"], tmp_path / "one.log")
         other.start(["fail"], tmp_path / "other.log")
         assert (one.wait(30), other.wait(30)) == (0, 1)
-    assert (tmp_path / "one.log").read_text() == "told: a b\n"
+    assert (tmp_path / "one.log").read_text() == "got: a b\n"
     assert (tmp_path / "other.log").read_text().endswith("ValueError: nothing to be done\n")
 
 
@@ -67,7 +67,7 @@ def test_those_that_wait_end_when_the_first_process_is_killed():
     first = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     pids = first.stdout.readline().split()
     first.kill()
-    assert first.communicate(timeout=30)[0] == ""  # nobody else holds the other end of its pipe
+    assert first.communicate(timeout=30)[0] == ""  # no other process holds the other end of its pipe
     began = time.monotonic()
     while any(_is_there(pid) for pid in pids):
         assert time.monotonic() - began < 30

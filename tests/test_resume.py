@@ -1,4 +1,4 @@
-"""A run that was stopped goes on as if it never had been: bit for bit, or with a clear refusal."""
+"""A run that was stopped resumes as if it never had been: bit for bit, or with a clear refusal."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def settings(steps=STEPS, **more):
 
 
 def final_weights(to):
-    """What a user gets, and what the next sitting would go on from."""
+    """The published model, and the checkpoint that the next session would resume from."""
     state = max((to / "run" / "state").glob("weights-*.safetensors"))
     return hash_file(to / "model.safetensors"), hash_file(state), state.name
 
@@ -186,7 +186,7 @@ def test_a_refused_run_leaves_nothing_behind(tmp_path, pairs):
 
 
 def test_minutes_only_choose_the_last_step(whole, tmp_path, pairs):
-    """A run that ended by the clock at some step is the same as one that was told to end there."""
+    """A run that ended by the clock at some step is the same as one that was configured to end there."""
     to = tmp_path / "m"
     events = list(regard.training("translate", to=to, settings=SHORT | {"stop": {"minutes": 0.02}}, **pairs))
     assert any(isinstance(event, Progress) for event in events)

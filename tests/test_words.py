@@ -45,6 +45,13 @@ ALLOWED: dict[str, set[str]] = {
 
 PHRASES = "regard/text/phrasebook/"  # grammar and vocabulary of three languages
 
+# Words that no name of a function, class, argument, variable or attribute may have among its parts.
+REFUSED = re.compile(
+    "(?:^|_)(told|said|chances|crew|judged?|sitting|standing|gallery|doctor|ailments|mend|film|nobody|somebody|whoever|"
+    "horizon|reined|watch(?:ed)?|believe|looked|looks|lens)(?:_|$)"
+)
+NAMES_ALLOWED = {"logit_lens", "apply_logit_lens", "IN_LENS"}
+
 
 def _texts(path: Path) -> Iterator[tuple[int, str]]:
     """What people read in a file, by line: comments and strings of Python, visible strings of scripts, all prose."""
@@ -65,6 +72,16 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
         yield from enumerate(text.split("\n"), 1)
 
 
+def _names(path: Path) -> Iterator[tuple[int, str]]:
+    """Every name that a Python file gives to something, by line."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case ast.arg(arg=name) | ast.Attribute(attr=name) | ast.Name(id=name, ctx=ast.Store()):
+                yield node.lineno, name
+
+
 def _files() -> list[str]:
     inside = [
         *ROOT.glob("regard/**/*.py"),
@@ -72,8 +89,8 @@ def _files() -> list[str]:
         *ROOT.glob("regard/**/*.js"),
         *ROOT.glob("regard/**/*.html"),
     ]
-    prose = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
-    names = (path.relative_to(ROOT).as_posix() for path in [*inside, *prose])
+    others = [*ROOT.glob("bench/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+    names = (path.relative_to(ROOT).as_posix() for path in [*inside, *others])
     return sorted(name for name in names if not name.startswith(PHRASES))
 
 
@@ -90,4 +107,15 @@ def dialect(name: str) -> list[str]:
 
 def test_what_people_read_is_in_the_words_of_the_field() -> None:
     found = [place for name in _files() for place in dialect(name)]
+    assert not found, "\n".join(found)
+
+
+def test_names_are_in_the_words_of_the_field() -> None:
+    found = [
+        f"{name}:{line}: {called}"
+        for name in _files()
+        if name.endswith(".py")
+        for line, called in sorted(set(_names(ROOT / name)))
+        if called not in NAMES_ALLOWED and REFUSED.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", called).lower())
+    ]
     assert not found, "\n".join(found)

@@ -1,4 +1,4 @@
-"""Several processes train one model: the same result whoever computes, exact resume, and nobody left behind."""
+"""Several processes train one model: the same result whichever computes, exact resume, and no process left behind."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_pat
     again, *_ = regard.training(
         "translate", to=to, settings=merge(TINY, {"stop": {"steps": 20}, "train": {"grad_accumulation": 2}}), **pairs
     )
-    assert again.config.workers == 2 and again.note is None  # what goes on now is what is kept
+    assert again.config.workers == 2 and again.note is None  # the layout in use is what is kept
 
 
 def test_sharded_weights_are_those_of_one_process_and_open_with_any_number(tmp_path, pairs, alone, may_fork):

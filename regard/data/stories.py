@@ -7,7 +7,7 @@ import torch
 from regard.data.batch import StoryBatch
 from regard.data.collate import collate_stories
 from regard.data.tokens import EncodedStories, TokenLists
-from regard.text.stories import Story, said_answer
+from regard.text.stories import Story, answer_text
 from regard.text.tokenizer import Tokenizer
 
 ROWS = 128  # questions that are answered together
@@ -25,7 +25,7 @@ def encode_stories(
             check()
         tales.append([numbers.setdefault(sentence, len(numbers) + 1) for sentence in story.sentences])
     sentences = TokenLists.of([[], *_known(numbers, tokenizer)])
-    answers = [tokenizer.id_of(said_answer(story)) for story in stories]
+    answers = [tokenizer.id_of(answer_text(story)) for story in stories]
     return EncodedStories(
         sentences.pad(torch.arange(len(sentences)), tokenizer.pad_id),
         TokenLists.of(tales),

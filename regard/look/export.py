@@ -61,7 +61,7 @@ def describe(seen: Inspection) -> dict[str, Any]:
         "token_scores": [score._asdict() for score in seen.token_scores],
         "alignment": seen.alignment,
         "aligning": seen.aligning,
-        "lens": seen.lens,
+        "logit_lens": seen.logit_lens,
         "why": _why(seen),
     }
 

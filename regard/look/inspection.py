@@ -57,7 +57,7 @@ class Inspection:
     token_scores: list[TokenScore] = field(default_factory=list)
     alignment: Links = field(default_factory=list)  # of a translator: (word of the source, word of the translation)
     aligning: dict[str, Any] | None = None  # of a translator: the layer and the heads, from 0, that the alignment is of
-    lens: list[list[list[tuple[str, float]]]] = field(default_factory=list)  # of each layer and place: the logit lens
+    logit_lens: list[list[list[tuple[str, float]]]] = field(default_factory=list)  # of each layer and place
     why: Why | None = None  # attribution and head ablation, on request
     notes: list[str] = field(default_factory=list)  # what of the text is not shown, or was not known
 

@@ -47,9 +47,9 @@ def snapshot_stories(model: Any, batch: Any, stories: Sequence[Story]) -> list[P
     if hasattr(model, "chosen"):
         one = int(model.chosen)  # of the networks that are trained side by side
         hops = [weights[:, one : one + 1] for weights in hops]
-    looked = torch.stack([weights.mean(1) for weights in hops], dim=1)  # (B, hops, M)
+    attention = torch.stack([weights.mean(1) for weights in hops], dim=1)  # (B, hops, M)
     found = []
-    for story, rows in zip(stories, looked.tolist(), strict=True):
+    for story, rows in zip(stories, attention.tolist(), strict=True):
         count = len(story.sentences)
         labels = [f"hop {number}" for number in range(1, len(rows) + 1)]
         maps = [[[round(weight, 3) for weight in row[:count]] for row in rows]]

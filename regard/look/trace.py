@@ -39,7 +39,11 @@ def trace_pair(
     }
     scores = score_tokens(model.logits(hidden[0]), target, range(len(target)), tokenizer)
     decoder = model.decoder if isinstance(model.decoder, Stack) else model.decoder.stack
-    return kinds, scores, see_through(model, decoder, last_states(states, "decoder"), range(len(target)), tokenizer)
+    return (
+        kinds,
+        scores,
+        apply_logit_lens(model, decoder, last_states(states, "decoder"), range(len(target)), tokenizer),
+    )
 
 
 @torch.inference_mode()
@@ -63,7 +67,7 @@ def trace_text(
     scores = score_tokens(
         model.logits(hidden[list(predicted)]), wanted, [place + shift for place in predicted], tokenizer
     )
-    return kinds, scores, see_through(model, model.stack, states["stack"], predicted, tokenizer)
+    return kinds, scores, apply_logit_lens(model, model.stack, states["stack"], predicted, tokenizer)
 
 
 def as_batch(model: Any, ids: list[int]) -> Tensor:
@@ -82,7 +86,7 @@ def score_tokens(logits: Tensor, ids: Sequence[int], places: Sequence[int], toke
     ]
 
 
-def see_through(
+def apply_logit_lens(
     model: Any, decoder: Stack, states: list[Tensor], places: Sequence[int], tokenizer: Any
 ) -> list[list[list[tuple[str, float]]]]:
     """The logit lens: the prediction if each layer were the last, of each layer and place; the input first."""

@@ -157,6 +157,6 @@ def most_sentences(positions: int) -> int:
     return positions * 2 // 3
 
 
-def said_answer(story: Story) -> str:
+def answer_text(story: Story) -> str:
     """The answer as a model gives it."""
     return story.answer.lower()

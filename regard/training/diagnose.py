@@ -29,7 +29,7 @@ def first_bad_layer(model: nn.Module, loss: Callable[[], Tensor]) -> str:
     """The first layer whose output is not finite or huge; else the one whose gradient is; else says there is none."""
     found: list[str] = []
 
-    def watch(name: str) -> Callable[..., None]:
+    def check_finite(name: str) -> Callable[..., None]:
         def hook(module: nn.Module, given: Any, output: Any) -> None:
             if isinstance(output, Tensor) and output.is_floating_point() and not found:
                 largest = _largest(output)
@@ -39,7 +39,7 @@ def first_bad_layer(model: nn.Module, loss: Callable[[], Tensor]) -> str:
         return hook
 
     inner = [(name, module) for name, module in model.named_modules() if name and not list(module.children())]
-    hooks = [module.register_forward_hook(watch(name)) for name, module in inner]
+    hooks = [module.register_forward_hook(check_finite(name)) for name, module in inner]
     try:
         model.zero_grad(set_to_none=True)
         loss().backward()

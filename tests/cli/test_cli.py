@@ -256,7 +256,7 @@ def test_the_live_display_works_on_a_terminal(tmp_path, pairs):
     )
     os.close(side)
     shown = b""
-    with contextlib.suppress(OSError):  # whoever wrote is gone
+    with contextlib.suppress(OSError):  # the writer is gone
         while piece := os.read(main, 4096):
             shown += piece
     assert process.wait(timeout=30) == 0

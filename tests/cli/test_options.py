@@ -24,7 +24,7 @@ def tale(tmp_path):
 
 
 def refused(*words, text=None):
-    """What is said of a command that must be refused, with nothing on stdout."""
+    """The error of a command that must be refused, with nothing on stdout."""
     code, out, err = run(*words, text=text)
     assert out == "" and code in {1, 2}, (code, out, err)
     assert "Traceback" not in err and (code == 2 or len(err.strip().splitlines()) == 1), err
@@ -78,7 +78,7 @@ def test_a_direction_is_for_translations():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--columns", "2,1"], "--columns 2,1 is for pairs in a .tsv file"),
         (["--keys", "en,fr"], "--keys en,fr is for pairs in a .jsonl file"),
@@ -90,10 +90,10 @@ def test_a_direction_is_for_translations():
         (["--set", "rate=0.1"], "did you mean train.learning_rate?"),
     ],
 )
-def test_options_of_a_training_are_checked_before_any_text_is_read(words, said, tmp_path):
+def test_options_of_a_training_are_checked_before_any_text_is_read(words, message, tmp_path):
     """The files are not even there."""
     err = refused("train", "translate", tmp_path / "a.en", tmp_path / "a.fr", "--to", tmp_path / "m", *words)
-    assert said in err and list(tmp_path.iterdir()) == []
+    assert message in err and list(tmp_path.iterdir()) == []
 
 
 def test_arguments_of_the_library_that_are_none_are_told_with_what_was_meant(pairs, tmp_path):

@@ -1,4 +1,4 @@
-"""Batches come in order, a problem is told where it belongs, and the thread goes with its owner."""
+"""Batches come in order, an error is raised where it belongs, and the thread ends with its owner."""
 
 import gc
 import threading

@@ -116,7 +116,7 @@ def test_int8_says_nearly_the_same(folder, translator, lines):
     )  # of a network this small, each weight counts
 
 
-@pytest.mark.parametrize("what", ["copies that are known", "copies that nobody knows", "no copies"])
+@pytest.mark.parametrize("what", ["copies that are known", "unknown copies", "no copies"])
 def test_the_fast_way_does_not_import_torch(folder, writer_folder, what, tmp_path):
     folders = [shutil.copytree(one, tmp_path / one.name, ignore=shutil.ignore_patterns("run"))
                for one in (folder, writer_folder)]  # fmt: skip

@@ -41,7 +41,7 @@ def test_a_lexicon_finds_every_word_of_a_language_that_is_a_code(seed):
 
 
 def test_words_that_always_stand_beside_each_other_are_told_from_the_frequent_one_by_their_order():
-    """Word 1 becomes 20 and 21, one after the other; word 2 stands in every text, and becomes 22 somewhere else."""
+    """Word 1 becomes 20 and 21, one after the other; word 2 is in every text, and becomes 22 somewhere else."""
     draw = random.Random(1)
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     for _ in range(400):

@@ -1,4 +1,4 @@
-"""A narrow network is run by one thread, but for its one wide product; whoever asked has his threads back after it."""
+"""A narrow network is run by one thread, but for its one wide product; the number of threads is restored after it."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ END, PAD = 0, 49
 
 
 class Watched(EncoderDecoder):
-    """Tells how many threads there are where it computes."""
+    """Records how many threads there are where it computes."""
 
     def encode(self, source):
         self.seen.narrow = torch.get_num_threads()

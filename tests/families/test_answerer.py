@@ -1,4 +1,4 @@
-"""An answerer answers, says how sure it is, and what it looked at; whatever it is asked."""
+"""An answerer gives an answer, its probability and its attention, whatever it is asked."""
 
 import pytest
 from conftest import family_settings

@@ -70,7 +70,7 @@ def test_a_row_of_one_token_still_has_one_to_guess():
 
 
 def test_whole_words_are_hidden_together():
-    starts = torch.arange(VOCABULARY) % 3 == 0  # two of three pieces go on with a word
+    starts = torch.arange(VOCABULARY) % 3 == 0  # two of three pieces continue a word
     rows = torch.randint(5, VOCABULARY, (200, 40))
     rows[:, 0] = 2
     _, chosen = hiding(starts=starts)(rows, torch.Generator().manual_seed(1))

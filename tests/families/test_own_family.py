@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from browser import opened_browser
-from server import EngineOptions as RunningServer
+from server import Server as RunningServer
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guides" / "family.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A writer goes on with a text: the same for the same seed, as far as anybody wants, and it can be scored."""
+"""A writer continues a text: the same for the same seed, as far as asked, and it can be scored."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor

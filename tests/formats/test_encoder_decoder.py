@@ -58,7 +58,7 @@ def test_a_decoder_looks_at_an_encoder_and_every_number_agrees(sides):
 
 
 def agree(mine, theirs, mask):
-    """Everywhere but on padding: there, nobody's looks and states matter, and the two differ."""
+    """Everywhere but on padding: there, attention and hidden states do not matter, and the two differ."""
     assert len(mine) == len(theirs)
     for one, other in zip(mine, theirs, strict=True):
         apart = (one - other).abs()

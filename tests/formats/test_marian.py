@@ -124,6 +124,6 @@ def test_a_pegasus_of_other_people_says_the_same_here():
     weights = {name: tensor.numpy() for name, tensor in theirs.state_dict().items()}
     fill(ours, hf.import_weights(weights, shapes_of(ours)))
     source, target = torch.tensor([[5, 6, 7, 1], [8, 1, 0, 0]]), torch.tensor([[0, 4, 5], [0, 9, 9]])
-    mine = ours.logits(ours(source, target))[..., 1:]  # all but padding, which is never said here
+    mine = ours.logits(ours(source, target))[..., 1:]  # all but padding, which is never generated here
     other = theirs(input_ids=source, attention_mask=(source != 0).long(), decoder_input_ids=target).logits[..., 1:]
     assert torch.allclose(mine, other, atol=1e-5)

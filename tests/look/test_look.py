@@ -1,4 +1,4 @@
-"""What was looked at, in numbers and in pictures."""
+"""Attention, attribution and probabilities, in numbers and in pictures."""
 
 import dataclasses
 import json
@@ -80,10 +80,10 @@ def test_probabilities_are_those_of_the_model_and_the_last_layer_of_the_logit_le
         assert score.place == place and score.token == seen.kinds["cross"].rows[place]
         probabilities = [p for _, p in score.alternatives]
         assert probabilities == sorted(probabilities, reverse=True) and sum(probabilities) <= 1 + 1e-5
-        last = seen.lens[-1][place]
+        last = seen.logit_lens[-1][place]
         assert [token for token, _ in last] == [token for token, _ in score.alternatives[:3]]
         assert [p for _, p in last] == pytest.approx(probabilities[:3], rel=1e-4)
-    assert len(seen.lens) == 3  # what goes in, and two layers
+    assert len(seen.logit_lens) == 3  # what goes in, and two layers
 
 
 def test_words_look_as_their_tokens_do(translator):

@@ -160,7 +160,7 @@ def test_chances_and_switches_show_what_was_measured(visit, seen):
 
 
 def hostile(seen):
-    """What was seen, with tokens nobody should trust."""
+    """An inspection with hostile tokens."""
     kinds = {}
     for name, kind in seen.kinds.items():
         rows = [HOSTILE[place % len(HOSTILE)] for place in range(len(kind.rows))]
@@ -225,7 +225,7 @@ def cell_color(page, value):
 
 
 def test_equal_weights_have_equal_colours_in_every_row_and_every_view(visit, seen):
-    """Colours are of the weight itself, unless somebody asks for those of each row."""
+    """Colours are of the weight itself, unless the scale is per row."""
     page = visit(seen)
     shown = seen.map("cross", head="alignment", words=True)
     for row in range(len(shown)):

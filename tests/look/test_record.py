@@ -1,4 +1,4 @@
-"""Recording shows what a network does, changes nothing of it, and is nobody else's business in other threads."""
+"""Recording shows what a network does, changes nothing of it, and does not touch other threads."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Who may look at whom."""
+"""Masks: which positions may attend to which."""
 
 import torch
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Where a token stands."""
+"""Positions: sinusoidal, learned and rotary."""
 
 import math
 

@@ -71,7 +71,7 @@ def test_recording_does_not_change_the_output(network):
         assert torch.allclose(weights[0].sum(-1), torch.ones(weights[0].shape[:-1]), atol=1e-6)
     count = len(seen["decoder.blocks.1.cross_attention"])
     network(source, target)
-    assert len(seen["decoder.blocks.1.cross_attention"]) == count  # nobody looks any more
+    assert len(seen["decoder.blocks.1.cross_attention"]) == count  # no longer recorded
 
 
 def test_padding_is_never_said_and_is_a_zero_vector(network):

@@ -57,7 +57,7 @@ interface Inspected {
   notes?: string[];
   kinds: Record<string, Kind>;
   token_scores: TokenScore[];
-  lens: [string, number][][][];
+  logit_lens: [string, number][][][];
   why: Why | null;
   alignment: [number, number][];
   aligning: { layer: number; heads: number[]; is_after?: boolean } | null;
@@ -147,7 +147,7 @@ interface Regard {
   top(values: Iterable<number>): number;
   zoom(state: Moved, factor: number): void;
   thumbnail(state: State, about: Kind, layer: number, head: number): HTMLElement;
-  lens(data: Data, index: number): HTMLElement[];
+  logitLens(data: Data, index: number): HTMLElement[];
   sentence(labels: string[], side: string): { line: HTMLElement; spans: HTMLElement[] };
   links(data: Data): [number, number][];
   reach(values: number[]): number;

@@ -1,4 +1,4 @@
-"""Looks in a process of their own: the same as here, cancelled, and begun again when that process has ended."""
+"""Inspections in a process of their own: the same as here, cancelled, and restarted when that process has ended."""
 
 import json
 import multiprocessing
@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from server import EngineOptions
+from server import Server
 
 import regard
 from regard.look.cancel import cancelled_by
@@ -44,9 +44,9 @@ def test_a_look_that_was_cancelled_does_not_answer_the_next_one(apart):
 
     def check():
         if time.monotonic() > began + 0.2:
-            raise RequestError(503, "nobody waits")
+            raise RequestError(503, "client is gone")
 
-    with pytest.raises(RequestError, match="nobody waits"), cancelled_by(check):
+    with pytest.raises(RequestError, match="client is gone"), cancelled_by(check):
         apart.look(TEXT, {"target": "un chien " * 20, "why": True})
     assert json.loads(apart.look("The dog sleeps.", {}))["text"] == "The dog sleeps."
     assert len(mine()) == 1
@@ -56,9 +56,9 @@ def test_who_waits_for_another_look_can_be_cancelled(apart):
     apart._turn.acquire()
 
     def check():
-        raise RequestError(503, "nobody waits")
+        raise RequestError(503, "client is gone")
 
-    with pytest.raises(RequestError, match="nobody waits"), cancelled_by(check):
+    with pytest.raises(RequestError, match="client is gone"), cancelled_by(check):
         apart.look(TEXT, {})
     apart._turn.release()
 
@@ -76,9 +76,9 @@ def test_another_model_in_the_folder_is_refused(folder):
     assert problem.value.status == 503 and str(folder) in str(problem.value)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="what a process has loaded is told by Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows what a process has loaded")
 def test_torch_is_not_loaded_where_requests_are_answered(folder):
-    server = EngineOptions([folder])
+    server = Server([folder])
     try:
         answers = []
         look = {"text": TEXT, "why": True}

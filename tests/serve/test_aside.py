@@ -34,7 +34,7 @@ def test_requests_take_turns_and_one_thread_works_for_all_of_them():
 
     assert asyncio.run(both()) == [[1] * 5] * 3
     assert len(set(at_work)) == 1 and at_work[0] != threading.main_thread().name
-    assert sorted(order[:3]) == ["a", "b", "c"]  # nobody's second piece before everybody's first
+    assert sorted(order[:3]) == ["a", "b", "c"]  # no second piece before every first
 
 
 def test_short_texts_are_worked_on_at_once():

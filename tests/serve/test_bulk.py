@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from server import EngineOptions, wait_until
+from server import Server, wait_until
 
 import regard
 
@@ -45,7 +45,7 @@ def test_what_is_wrong_with_a_large_request_is_told_as_of_a_small_one(server):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the processes of a process are told by Linux only")
 def test_a_process_that_was_killed_is_started_again_and_sentences_go_on_meanwhile(folders):
-    server = EngineOptions(folders[:1])
+    server = Server(folders[:1])
 
     def processes():
         tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from server import EngineOptions
+from server import Server
 
 WRITE = {"model": "tales", "prompt": "The old", "max_tokens": 20, "temperature": 1.0, "seed": 7}
 TRANSLATE = {"model": "en-fr", "text": "The old dog sleeps in the garden."}
@@ -34,7 +34,7 @@ def test_what_is_served_is_the_model_that_was_opened_or_an_error_in_words(folder
         shutil.copytree(folder, copy)
     shutil.copytree(folders[1], other)
     (other / "tokenizer.json").write_text("{}")  # nothing of it may be read
-    server = EngineOptions(mine)
+    server = Server(mine)
     try:
         translated, written = server.ask("/api/translate", TRANSLATE)[1], server.ask("/v1/completions", WRITE)[1]
         change(mine[0], other)
@@ -52,4 +52,4 @@ def test_what_is_served_is_the_model_that_was_opened_or_an_error_in_words(folder
         assert server.ask("/health")[0] == 200
     finally:
         assert server.stop() == 0
-    assert "Traceback" not in "".join(server.said)
+    assert "Traceback" not in "".join(server.log)

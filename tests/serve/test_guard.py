@@ -1,4 +1,4 @@
-"""Who is let in, and what is told to whom."""
+"""Authentication, hosts and origins, and what is logged."""
 
 import json
 import signal
@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from server import EngineOptions, wait_until
+from server import Server, wait_until
 
 TEXT = "The old dog sleeps in the garden."
 
@@ -41,14 +41,14 @@ def test_no_text_of_a_request_is_logged(server):
     secret = "zanzibarquartz"
     server.ask("/translate", {"q": secret, "source": "en", "target": "fr"})
     server.ask("/translate", {"q": secret, "source": "en", "target": "xx"})
-    assert wait_until(lambda: any('"/translate"' in line for line in server.said))
-    assert secret not in "".join(server.said) and secret not in server.ask("/metrics")[1]
-    line = next(json.loads(line) for line in server.said if '"/translate"' in line)
+    assert wait_until(lambda: any('"/translate"' in line for line in server.log))
+    assert secret not in "".join(server.log) and secret not in server.ask("/metrics")[1]
+    line = next(json.loads(line) for line in server.log if '"/translate"' in line)
     assert line.keys() == {"request", "route", "method", "status", "seconds"}
 
 
 def test_a_key_is_wanted_on_every_route_that_computes_or_reads(folders):
-    server = EngineOptions(folders[:1], "--api-key", "a long enough key")
+    server = Server(folders[:1], "--api-key", "a long enough key")
     try:
         ask = {"q": "The dog.", "source": "en", "target": "fr"}
         for path, fields in (("/translate", ask), ("/languages", None), ("/v1/models", None), ("/api/models", None),
@@ -76,7 +76,7 @@ def test_other_machines_need_a_key_and_wrong_folders_are_told(folders, tmp_path)
 
 
 def test_who_listens_everywhere_answers_to_addresses_and_to_its_names_only(folders):
-    server = EngineOptions(folders[:1], "--host", "0.0.0.0", "--name", "translate.example", "--api-key", "long enough")
+    server = Server(folders[:1], "--host", "0.0.0.0", "--name", "translate.example", "--api-key", "long enough")
     try:
         for host in ("192.168.1.5:8000", "[fe80::1]", "translate.example", "Translate.Example:443", "localhost"):
             assert server.ask("/ready", headers={"Host": host})[0] == 200
@@ -114,7 +114,7 @@ print(sent[0]["status"])
 
 
 def test_nothing_is_told_to_others_even_where_somebody_listens():
-    """FastAPI by itself reports every request to whom OpenTelemetry is set up with."""
-    pytest.importorskip("opentelemetry", reason="this version of FastAPI cannot tell anybody")
+    """FastAPI by itself reports every request to OpenTelemetry, if that is set up."""
+    pytest.importorskip("opentelemetry", reason="this version of FastAPI has no telemetry")
     said = subprocess.run([sys.executable, "-c", ASKED], capture_output=True, text=True, check=True, timeout=60)
     assert said.stdout.split() == ["200"]

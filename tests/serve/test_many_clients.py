@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 
-from server import EngineOptions, wait_until
+from server import Server, wait_until
 
 import regard
 
@@ -77,7 +77,7 @@ def test_people_who_look_inside_at_the_same_time_see_what_each_asked_for(server)
 def test_writers_that_are_asked_at_the_same_time_write_what_they_write_alone(folders, tmp_path):
     other = tmp_path / "verses"
     shutil.copytree(folders[1], other)
-    server = EngineOptions([folders[1], other])
+    server = Server([folders[1], other])
     try:
         asked = [
             {"model": model, "prompt": "The", "max_tokens": 12, "temperature": 1.0, "seed": seed}
@@ -96,7 +96,7 @@ def queued(server):
 
 
 def test_what_was_accepted_is_answered_before_it_stops(folders):
-    server = EngineOptions(folders[:2])
+    server = Server(folders[:2])
     lines = [f"The dog sees {number} cats and the old man sleeps in the garden." for number in range(200)]
     found = []
     fields = {"q": lines, "source": "en", "target": "fr"}

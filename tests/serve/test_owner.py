@@ -1,4 +1,4 @@
-"""The owner of a model: who is taken, who is refused, and who waits for whom."""
+"""The batch scheduler: what is accepted, what is refused, and what waits for what."""
 
 import asyncio
 import platform

@@ -5,7 +5,7 @@ import socket
 import time
 
 import pytest
-from server import EngineOptions, wait_until
+from server import Server, wait_until
 
 TEXT = "The old dog sleeps in the garden."
 
@@ -102,7 +102,7 @@ def test_whatever_multiplies_work_is_bounded(server):
 
 
 def test_a_full_queue_refuses_at_once_and_an_empty_one_takes_again(folders):
-    server = EngineOptions(folders[1:2], "--queue", "3000")
+    server = Server(folders[1:2], "--queue", "3000")
     try:
         long = {"model": "tales", "prompt": "The", "max_tokens": 2000, "temperature": 1}
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
@@ -118,7 +118,7 @@ def test_a_full_queue_refuses_at_once_and_an_empty_one_takes_again(folders):
 
 
 def test_a_stream_that_is_refused_says_so_by_its_status_and_one_that_is_cut_says_why(folders):
-    server = EngineOptions(folders[1:2], "--queue", "1000")
+    server = Server(folders[1:2], "--queue", "1000")
     try:
         long = {"model": "tales", "prompt": "The", "max_tokens": 900, "temperature": 0, "stream": True}
         with concurrent.futures.ThreadPoolExecutor(8) as pool:

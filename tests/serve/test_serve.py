@@ -7,7 +7,7 @@ import time
 
 import pytest
 import torch
-from server import EngineOptions
+from server import Server
 
 import regard
 from regard.folder import ABOUT
@@ -180,7 +180,7 @@ def test_an_encoder_is_served_to_openais_client_and_to_ours(tmp_path, pairs):
     transformers.BertModel(config).eval().save_pretrained(tmp_path / "vectors")
     (tmp_path / "vectors" / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
     expected = regard.load(tmp_path / "vectors").encode([TEXT, "The cat."])
-    server = EngineOptions([tmp_path / "vectors"])
+    server = Server([tmp_path / "vectors"])
     try:
         client = openai.OpenAI(base_url=server.url + "/v1", api_key="none")
         for more in ({"encoding_format": "float"}, {}):  # by itself, their client asks for base64

@@ -5,7 +5,7 @@ import socket
 import time
 
 import pytest
-from server import EngineOptions, wait_until
+from server import Server, wait_until
 
 HEAD = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 CANARY = {"q": "The old dog sleeps.", "source": "en", "target": "fr"}
@@ -14,13 +14,13 @@ CANARY = {"q": "The old dog sleeps.", "source": "en", "target": "fr"}
 @pytest.fixture(scope="module")
 def hasty(folders):
     """A server that does not wait for long."""
-    server = EngineOptions(folders[:1], limits={"head_seconds": 1.0, "body_seconds": 1.0, "read_seconds": 1.0})
+    server = Server(folders[:1], limits={"head_seconds": 1.0, "body_seconds": 1.0, "read_seconds": 1.0})
     yield server
     assert server.stop() == 0
 
 
 def trickle(server, start, piece):
-    """What a client is answered that goes on with a piece at a time until it is cut off."""
+    """The answer to a client that sends a piece at a time until it is cut off."""
     answered = b""
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
         connection.sendall(start)
@@ -98,7 +98,7 @@ def test_a_request_within_its_time_may_come_in_pieces_after_a_rest(hasty):
 
 
 def test_half_heads_leave_room_for_others_and_do_not_fill_the_log(folders):
-    server = EngineOptions(folders[:1], files=400)
+    server = Server(folders[:1], files=400)
     clients = []
     try:
         for number in range(600):
@@ -106,16 +106,16 @@ def test_half_heads_leave_room_for_others_and_do_not_fill_the_log(folders):
             clients[-1].sendall(b"POST /translate HTTP/1.1\r\nHo")
             if number % 100 == 99:
                 assert server.ask("/translate", CANARY)[0] == 200
-        assert len(server.said) < 50
+        assert len(server.log) < 50
     finally:
         for client in clients:
             client.close()
         assert server.stop() == 0
-    assert "Traceback" not in "".join(server.said)
+    assert "Traceback" not in "".join(server.log)
 
 
 def test_who_goes_away_with_requests_behind_one_another_is_not_computed_further(folders):
-    server = EngineOptions(folders[1:2])
+    server = Server(folders[1:2])
     try:
         body = json.dumps({"model": "tales", "prompt": "The", "max_tokens": 2000, "n": 8}).encode()
         ask = b"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body

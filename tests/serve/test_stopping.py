@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from server import EngineOptions, wait_until
+from server import Server, wait_until
 
 
 def start(*words):
@@ -56,21 +56,21 @@ LOOK = ("/api/look", {"model": "en-fr", "text": "The old dog sleeps in the garde
 
 def test_it_ends_while_clients_are_slow_stream_or_have_gone(folders):
     for number in (signal.SIGTERM, signal.SIGINT):
-        server = EngineOptions(folders[:2], limits={"read_seconds": 5.0})
+        server = Server(folders[:2], limits={"read_seconds": 5.0})
         kept = [send(server, *WRITE, part=20), send(server, *WRITE, part=-5)]
         kept += [send(server, WRITE[0], WRITE[1] | {"stream": True, "max_tokens": 300})]
         for _ in range(5):
             send(server, *WRITE).close()
             send(server, *LOOK).close()
         time.sleep(0.3)
-        assert server.stop(number) == 0, server.said
-        assert not any("Traceback" in line for line in server.said)
+        assert server.stop(number) == 0, server.log
+        assert not any("Traceback" in line for line in server.log)
         for connection in kept:
             connection.close()
 
 
 def test_it_ends_while_it_computes_what_nobody_waits_for(folders):
-    server = EngineOptions(folders[:2])
+    server = Server(folders[:2])
     for _ in range(8):
         send(server, *LOOK).close()
     server.process.send_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The doctor finds what was put into a corpus, names the line, and finds nothing in a clean one."""
+"""The check finds what was put into a corpus, names the line, and finds nothing in a clean one."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The doctor names every file it cannot read, with the reason, and takes bounded memory whatever it is given."""
+"""The check names every file it cannot read, with the reason, and takes bounded memory whatever it is given."""
 
 import gzip
 import json
@@ -48,20 +48,20 @@ def test_pipes_and_devices_are_refused_with_the_remedy(tmp_path):
             list(read_lines(tmp_path / "pipe"))
 
 
-@pytest.mark.parametrize(("raw", "kind", "said"), [
+@pytest.mark.parametrize(("raw", "kind", "message"), [
     (b"a\0b\n", "nul", "bad.txt line 51 has a NUL byte"),
     ("Straße\n".encode("latin1"), "encoding", "bad.txt line 51 is not UTF-8"),
     ("naïve ".encode("latin1") * 3 + b"\0\n", "nul", "bad.txt line 51 is not UTF-8"),
 ])  # fmt: skip
 @pytest.mark.parametrize("before", [50, 0])
-def test_damaged_text_in_a_folder_is_named_by_its_line_as_if_it_were_given(tmp_path, raw, kind, said, before):
+def test_damaged_text_in_a_folder_is_named_by_its_line_as_if_it_were_given(tmp_path, raw, kind, message, before):
     (tmp_path / "good.txt").write_text("Good text.\n" * 20)
     (tmp_path / "bad.txt").write_bytes(b"A line of text.\n" * before + raw + b"And another one.\n" * 9)
-    said = said.replace("51", str(before + 1))
+    message = message.replace("51", str(before + 1))
     found = run(tmp_path)
-    assert found.exit_code == 1 and said in found.output and f"bad.txt line {before + 1}: " in found.output
+    assert found.exit_code == 1 and message in found.output and f"bad.txt line {before + 1}: " in found.output
     assert kind in {one["kind"] for one in json.loads(run(tmp_path, "--json").output)["findings"]}
-    with pytest.raises(CorpusError, match=said):
+    with pytest.raises(CorpusError, match=message):
         read_documents(TextFiles.of(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""The doctor finds where two files of pairs are no longer parallel, or were given in the wrong order."""
+"""The check finds where two files of pairs are no longer parallel, or were given in the wrong order."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Reading text: what is there comes in, what is wrong is told with file and line."""
+"""Reading text: what is there comes in, errors name file and line."""
 
 import gzip
 import json

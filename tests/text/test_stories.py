@@ -1,4 +1,4 @@
-"""Stories are read as they are told, and what is wrong is told with its line."""
+"""Stories are read as they are written, and errors name the line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When training goes wrong: bad steps touch nothing, memory that is short is shared out, and the user is told why."""
+"""When training goes wrong: bad steps touch nothing, short memory means micro-batches, and the diagnosis says why."""
 
 import json
 import math

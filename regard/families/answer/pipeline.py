@@ -13,7 +13,7 @@ from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline
 from regard.folder import ModelFolder
 from regard.text.given import a_text, given_texts, several_texts
-from regard.text.stories import Story, most_sentences, read_stories, said_answer, split_sentences
+from regard.text.stories import Story, answer_text, most_sentences, read_stories, split_sentences
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,7 +59,7 @@ class Answerer(Pipeline):
 
     def answer(self, story: str | Sequence[str], question: str) -> Answer:
         """The answer with its probability, and the attention of each hop to the sentences."""
-        return self.answer_all([_tell(story, question)])[0]
+        return self.answer_all([_as_story(story, question)])[0]
 
     def answer_all(self, stories: Sequence[Story]) -> list[Answer]:
         """The answers to many questions; of each story only what the model can hold, its newest sentences."""
@@ -78,10 +78,10 @@ class Answerer(Pipeline):
         return found
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
-        """Share of questions answered right; and of those with known support, how often the hops looked there most."""
+        """Share of questions answered right; and of those with known support, how often the hops attend to it most."""
         stories = read_stories(given_texts(files).paths)
         answers = self.answer_all(stories)
-        right = [answer.text == said_answer(story) for answer, story in zip(answers, stories, strict=True)]
+        right = [answer.text == answer_text(story) for answer, story in zip(answers, stories, strict=True)]
         report: dict[str, float | str | int] = {"accuracy": sum(right) / len(right), "questions": len(right)}
         supported = [pair for pair in zip(answers, stories, strict=True) if pair[1].support]
         if supported:
@@ -103,7 +103,7 @@ class Answerer(Pipeline):
 
     def probabilities(self, story: str | Sequence[str], question: str) -> list[tuple[str, float]]:
         """Every answer there is, likeliest first."""
-        probabilities, _ = next(self._run([self._newest(_tell(story, question))]))
+        probabilities, _ = next(self._run([self._newest(_as_story(story, question))]))
         found = probabilities[0].sort(descending=True)
         return list(zip(self.tokenizer.tokens(found.indices.tolist()), found.values.tolist(), strict=True))
 
@@ -123,7 +123,7 @@ class Answerer(Pipeline):
         return sorted({word for word in words if self.tokenizer.id_of(word) is None})
 
 
-def _tell(story: str | Sequence[str], question: str) -> Story:
+def _as_story(story: str | Sequence[str], question: str) -> Story:
     sentences = split_sentences(story) if isinstance(story, str) else several_texts(story, "sentences")
     if not a_text(question, "a question").strip():
         raise ConfigError("the question is empty; ask something about the story")
@@ -133,5 +133,5 @@ def _tell(story: str | Sequence[str], question: str) -> Story:
 def _finds_support(answer: Answer, story: Story) -> bool:
     """Whether every supporting sentence has the most attention of some hop."""
     cut = len(story.sentences) - len(answer.sentences)
-    looked = {max(range(len(weights)), key=weights.__getitem__) + cut for weights in answer.hops if weights}
-    return set(story.support) <= looked
+    attended = {max(range(len(weights)), key=weights.__getitem__) + cut for weights in answer.hops if weights}
+    return set(story.support) <= attended

@@ -34,7 +34,7 @@ from regard.look.snapshot import PROBES, snapshot_stories
 from regard.model.memory import keep_chosen
 from regard.model.story import build_network
 from regard.text.running import TextFiles
-from regard.text.stories import Story, hold_out_stories, most_sentences, read_stories, said_answer
+from regard.text.stories import Story, answer_text, hold_out_stories, most_sentences, read_stories
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_words
 from regard.training.recipe import (
@@ -70,17 +70,17 @@ def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """As many updates as make the epochs full; the learning rate decays to 0 over them."""
     size, epochs, least = LENGTHS[kind]
     rows = KINDS[kind]["train"].get("questions_per_batch", TrainConfig().questions_per_batch)
-    horizon = max(least, epochs * math.ceil(len(corpus.train) / rows))
+    steps = max(least, epochs * math.ceil(len(corpus.train) / rows))
     return {
         "size": size,
         "text": {"tokenizer": "word", "lowercase": True},
         "train": {
             "label_smoothing": 0.0,
             "schedule": "linear",
-            "decay_steps": horizon,
-            "valid_every": max(1, horizon // 4),
+            "decay_steps": steps,
+            "valid_every": max(1, steps // 4),
         },
-        "stop": {"steps": horizon},
+        "stop": {"steps": steps},
     }
 
 
@@ -90,7 +90,7 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
         raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of an answerer; it reads words (word)")
     check()
     texts = {text for story in corpus.train for text in (*story.sentences, story.question)}
-    return learn_words(sorted(texts), (said_answer(story) for story in corpus.train))
+    return learn_words(sorted(texts), (answer_text(story) for story in corpus.train))
 
 
 def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:

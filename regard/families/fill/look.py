@@ -8,7 +8,7 @@ import torch
 
 from regard.look.attribution import explain_gaps
 from regard.look.inspection import Inspection
-from regard.look.trace import as_batch, score_tokens, see_through, trace_text
+from regard.look.trace import apply_logit_lens, as_batch, score_tokens, trace_text
 from regard.model.capture import record_hidden
 from regard.text.given import name_unknown
 
@@ -29,6 +29,8 @@ def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], wh
         logits[:, list(tokenizer.special_ids)] = -torch.inf  # a gap is never filled with one of these
         best = logits.argmax(-1).tolist()
         scores = score_tokens(logits, best, gaps, tokenizer)
-        lens = see_through(model, model.stack, states["stack"], gaps, tokenizer)
+        logit_lens = apply_logit_lens(model, model.stack, states["stack"], gaps, tokenizer)
     reasons = explain_gaps(model, tokenizer, ids, gaps, best, kinds["text"].column_words) if why else None
-    return Inspection("fill", text, trained.put_in(text, best), kinds, scores, lens=lens, why=reasons, notes=notes)
+    return Inspection(
+        "fill", text, trained.put_in(text, best), kinds, scores, logit_lens=logit_lens, why=reasons, notes=notes
+    )

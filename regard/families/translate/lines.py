@@ -19,7 +19,7 @@ from regard.families.surface import Terminal
 FIRST, MOST = 128, 2048  # lines that are sorted and translated together: few at first, so that soon something is seen
 BLOCK = 2**16  # bytes read at a time
 LONGEST = 2**20  # bytes of a line; what has no line end is no text
-TELL_SECONDS = 0.5  # between two words on how far it got
+STATUS_SECONDS = 0.5  # between two status lines
 
 
 def translate_lines(
@@ -81,7 +81,7 @@ def _windows(source: "_Source", print_status: Callable[[str], None], progress: "
         while decoded:
             yield decoded[:size]
             decoded, size = decoded[size:], min(2 * size, MOST)
-            progress.tell(number - len(decoded))
+            progress.show(number - len(decoded))
         if len(rest) > LONGEST:
             yield []  # so that all lines before it come out first
             raise CorpusError(
@@ -145,19 +145,19 @@ class _Progress:
 
     def __init__(self, source: _Source) -> None:
         self._is_shown = sys.stderr.isatty() and not (source.is_typed or sys.stdout.isatty())
-        self._began = self._told = time.monotonic()
+        self._began = self._shown_at = time.monotonic()
 
     def __enter__(self) -> "_Progress":
         return self
 
-    def tell(self, lines: int) -> None:
+    def show(self, lines: int) -> None:
         """Says how far it got, now and then."""
         now = time.monotonic()
-        if self._is_shown and now - self._told > TELL_SECONDS:
-            self._told = now
+        if self._is_shown and now - self._shown_at > STATUS_SECONDS:
+            self._shown_at = now
             sys.stderr.write(f"\r{lines} lines, {lines / (now - self._began):.0f} lines/s")
             sys.stderr.flush()
 
     def __exit__(self, *problem: object) -> None:
-        if self._told > self._began:
+        if self._shown_at > self._began:
             sys.stderr.write("\n")

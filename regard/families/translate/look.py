@@ -34,11 +34,11 @@ def look_at_pair(translator: Translator, text: str, target: str | None, search: 
     if not generated:
         raise ConfigError("the translation is empty, so there is nothing to show; give a target")
     model = translator.model
-    kinds, scores, lens = trace_pair(model, tokenizer, (sources[0], generated))
+    kinds, scores, logit_lens = trace_pair(model, tokenizer, (sources[0], generated))
     aligning = translator.alignment_heads
     attention = kinds["cross"].weights[aligning["layer"]][aligning["heads"]].mean(0).tolist()  # (T, S)
     ids = generated[:-1] if generated[-1] in (*translator.generation.ends, tokenizer.end_id) else generated
     links = translator.aligner.align(sources[0], Hypothesis(ids, 0.0, len(ids) < len(generated), attention))
     reasons = explain_pair(model, tokenizer, (sources[0], generated), kinds["cross"].column_words) if why else None
-    return Inspection("translate", text.strip(), tokenizer.decode(ids), kinds, scores, links, aligning, lens, reasons,
-                notes_on(tokenizer, [text], [1], sources)[0])  # fmt: skip
+    return Inspection("translate", text.strip(), tokenizer.decode(ids), kinds, scores, links, aligning, logit_lens,
+                reasons, notes_on(tokenizer, [text], [1], sources)[0])  # fmt: skip

@@ -56,7 +56,7 @@ def put_in_words(
     """Ids back to text: the best, and the others if they are of a whole line, which has `parts`."""
     read = tokenizer.tokens(source[:-1])
 
-    def say(found: Hypothesis, alternatives: list[Translation]) -> Translation:
+    def in_words(found: Hypothesis, alternatives: list[Translation]) -> Translation:
         ids, notes = found.ids, list(found.notes)
         if not found.is_finished:
             ids = cut_repetition(found.ids)
@@ -66,7 +66,7 @@ def put_in_words(
         return Translation(tokenizer.decode(ids), found.score, tokenizer.tokens(ids), read, links, notes, alternatives)
 
     best, *others = hypotheses if parts == 1 else hypotheses[:1]
-    return say(best, [say(other, []) for other in others])
+    return in_words(best, [in_words(other, []) for other in others])
 
 
 def join(parts: list[Translation], language: str | None) -> Translation:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def look_at_text(trained: Writer, text: str, ids: list[int], why: bool, notes: list[str]) -> Inspection:
     """The attention and the probability of each token of a text."""
-    kinds, scores, lens = trace_text(trained.model, trained.tokenizer, ids, None)
+    kinds, scores, logit_lens = trace_text(trained.model, trained.tokenizer, ids, None)
     reasons = (
         explain_text(trained.model, trained.tokenizer, ids, kinds["text"].column_words) if why and scores else None
     )
-    return Inspection("write", text, "", kinds, scores, lens=lens, why=reasons, notes=notes)
+    return Inspection("write", text, "", kinds, scores, logit_lens=logit_lens, why=reasons, notes=notes)

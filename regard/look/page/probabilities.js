@@ -20,7 +20,7 @@ regard.views.push({
       const bits = -Math.log2(Math.max(score.probability, 1e-12));
       table.replaceChildren(
         regard.make("h3", {}, regard.make("bdi", {}, regard.shown(score.token)), ` ${regard.percent(score.probability)}, ${bits.toFixed(1)} bits of surprise`),
-        regard.make("table", {}, ...rows), ...regard.lens(data, index));
+        regard.make("table", {}, ...rows), ...regard.logitLens(data, index));
       for (const span of line.querySelectorAll("span")) span.classList.toggle("pointed", span.dataset.index === String(index));
     };
     data.token_scores.forEach((score, index) => {
@@ -39,11 +39,11 @@ regard.views.push({
 });
 
 // The logit lens at one place: the prediction if each layer were the last.
-regard.lens = (data, index) => {
-  if (!data.lens.length) return [];
-  const rows = data.lens.map((layer, number) => regard.make("tr", {},
+regard.logitLens = (data, index) => {
+  if (!data.logit_lens.length) return [];
+  const rows = data.logit_lens.map((layer, number) => regard.make("tr", {},
     regard.make("th", {}, number === 0 ? "input" : `layer ${number}`),
     ...layer[index].map(([token, probability]) => regard.make("td", {},
       regard.make("bdi", {}, regard.shown(token)), regard.make("small", {}, ` ${regard.percent(probability)}`)))));
-  return [regard.make("h3", {}, "If each layer were the last"), regard.make("table", { class: "lens" }, ...rows)];
+  return [regard.make("h3", {}, "If each layer were the last"), regard.make("table", { class: "logit-lens" }, ...rows)];
 };
