@@ -39,7 +39,9 @@ def import_model(source: str, to: Path, part: str | None = None) -> dict[str, An
     if not folder.is_foreign:
         raise FolderError(f"{source} is a model made by regard already; nothing is to be imported")
     opened = load(folder.folder, part=part)  # every weight is used, or this fails; of a part, unused weights are listed
-    config, weights = _as_part(folder, opened, part) if part else (folder.config, _as_they_are(folder))
+    listed = list_weights(folder.weights())
+    as_they_are = (folder.config, lambda path: copy_weights(listed, path))
+    config, weights = _as_part(folder, opened, part) if part else as_they_are
     settings = resolve({"task": opened.about["task"], "model": opened.model.config.model_dump()})
     about = {name: value for name, value in opened.about.items() if name not in ("part", "architecture")} | {
         "format": FORMAT,
@@ -71,12 +73,6 @@ def import_model(source: str, to: Path, part: str | None = None) -> dict[str, An
         compare_engines(opened, slow)
         new.rename(to)  # only what was tried and found right
     return about
-
-
-def _as_they_are(folder: ModelFolder) -> Content:
-    """All weights of a folder in one file."""
-    listed = list_weights(folder.weights())
-    return lambda path: copy_weights(listed, path)
 
 
 def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any], Content]:

@@ -161,12 +161,8 @@ def _has_our_head(card: Path) -> bool:
 
 def place_of(folder: Path) -> Path:
     """Where the model of a folder is read."""
-    return folder / READY if _is_ready(folder) else folder
-
-
-def _is_ready(folder: Path) -> bool:
     ready = folder / READY
-    return (ready / ABOUT).is_file() and not ready.is_symlink()
+    return ready if (ready / ABOUT).is_file() and not ready.is_symlink() else folder
 
 
 def read_about(folder: Path) -> dict[str, Any] | None:

@@ -163,7 +163,8 @@ def _from_vocabulary(folder: Path, kind: str, settings: dict[str, Any], rows: in
         raise FolderError(f"{folder} has {ADDED} and no {FILE}; save its tokenizer with transformers to get one")
     try:
         if kind in ("BertTokenizer", "BertGenerationTokenizer") and (folder / "vocab.txt").exists():
-            vocabulary = _lines(_text(folder / "vocab.txt", rows))
+            lines = _text(folder / "vocab.txt", rows).removesuffix("\n").split("\n")
+            vocabulary = {line: number for number, line in enumerate(lines)}
             check_vocabulary(vocabulary, rows)
             return _bert(models.WordPiece(vocabulary, unk_token=settings["unk_token"] or "[UNK]"), settings)
         if kind == "GPT2Tokenizer" and (folder / "vocab.json").exists() and (folder / "merges.txt").exists():
@@ -178,10 +179,6 @@ def _from_vocabulary(folder: Path, kind: str, settings: dict[str, Any], rows: in
 
 def _text(path: Path, rows: int | None) -> str:
     return read_regular(path, most_bytes(rows)).decode("utf-8")
-
-
-def _lines(text: str) -> dict[str, int]:
-    return {line: number for number, line in enumerate(text.removesuffix("\n").split("\n"))}
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
@@ -272,7 +269,9 @@ def _with_roles(pieces: Pieces, settings: dict[str, Any], is_made: bool) -> Toke
     """The same with its special tokens known. is_made: it was made of a vocabulary by a class that puts no marks around
     a text but those that tokenizer_config.json asks for; a tokenizer.json says itself which.
     """
-    listed = [*(settings["additional_special_tokens"] or []), *_extra(settings["extra_special_tokens"])]
+    extra = settings["extra_special_tokens"] or []
+    extra = extra.values() if isinstance(extra, dict) else extra
+    listed = [*(settings["additional_special_tokens"] or []), *extra]
     for token in [*(settings[role] for role in ROLES), *map(_name, listed)]:
         if token is not None and pieces.token_to_id(token) is not None:  # another would have an id beyond the table
             known = next((one for one in pieces.get_added_tokens_decoder().values() if one.content == token), None)
@@ -288,10 +287,6 @@ def _with_roles(pieces: Pieces, settings: dict[str, Any], is_made: bool) -> Toke
         splits_special=settings["split_special_tokens"],
         cleans=bool(settings["clean_up_tokenization_spaces"]) and not isinstance(pieces.model, models.BPE),
     )  # fmt: skip
-
-
-def _extra(settings: Any) -> list[Any]:
-    return list(settings.values()) if isinstance(settings, dict) else list(settings or [])
 
 
 def _marked(pieces: Pieces, settings: Mapping[str, Any]) -> Any:

@@ -31,11 +31,6 @@ PROBLEMS = {
 }
 
 
-def agreeing(count: int, text: str) -> str:
-    """A text with, of each `{one|many}`, the form that goes with the count."""
-    return re.sub(r"\{(.*?)\|(.*?)\}", r"\1" if count == 1 else r"\2", text)
-
-
 def _shown(letter: str) -> str:
     """A letter on a page: a tab as an arrow, any space as one, what cannot be printed as U+FFFD."""
     if letter.isprintable():
@@ -58,7 +53,7 @@ class Finding:
         if shape not in LINES and "> new" in fix:
             fix = "correct them in the program that the file comes from"
         return {
-            "what": agreeing(self.count, problem.what),
+            "what": re.sub(r"\{(.*?)\|(.*?)\}", r"\1" if self.count == 1 else r"\2", problem.what),
             "hurts": problem.hurts,
             "training": problem.training,
             "fix": fix,

@@ -21,16 +21,6 @@ class TranslationScores:
     count: int
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Whether one system is significantly better than another: paired bootstrap over the same sentences."""
-
-    bleu: float
-    other_bleu: float
-    p_value: float  # probability of a difference this large between systems of the same quality
-    signature: str
-
-
 def score_translations(texts: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> TranslationScores:
     """BLEU and chrF of `texts` against one reference each."""
     from sacrebleu.metrics import CHRF
@@ -45,8 +35,10 @@ def score_translations(texts: Sequence[str], references: Sequence[str], tokenize
 
 def compare_translations(
     texts: Sequence[str], others: Sequence[str], references: Sequence[str], tokenize: str = "13a"
-) -> Comparison:
-    """Whether `texts` differ from `others` in BLEU by more than chance (1,000 resamples of the sentences)."""
+) -> dict[str, float | str]:
+    """Whether `texts` differ from `others` in BLEU by more than chance: paired bootstrap, 1,000 resamples of the
+    sentences. The p-value is the probability of a difference this large between systems of the same quality.
+    """
     from sacrebleu.significance import PairedTest
 
     systems = [("other", list(others)), ("this", list(texts))]  # the first is the baseline the second is tested against
@@ -54,7 +46,7 @@ def compare_translations(
     signatures, results = test()
     other, this = results["BLEU"]
     p_value = 1.0 if this.score == other.score else float(this.p_value)  # sacrebleu finds 1/1001 when nothing differs
-    return Comparison(this.score, other.score, p_value, str(signatures["BLEU"]))
+    return {"against_bleu": other.score, "p_value": p_value, "comparison": str(signatures["BLEU"])}
 
 
 def _bleu(tokenize: str):  # type: ignore[no-untyped-def]
@@ -72,11 +64,4 @@ def report_translations(
 ) -> dict[str, float | str | int]:
     """The scores of translations by name; with those of another translator, whether the two differ by chance."""
     report: dict[str, float | str | int] = dict(vars(score_translations(texts, references, tokenize)))
-    if others is None:
-        return report
-    comparison = compare_translations(texts, others, references, tokenize)
-    return report | {
-        "against_bleu": comparison.other_bleu,
-        "p_value": comparison.p_value,
-        "comparison": comparison.signature,
-    }
+    return report if others is None else report | compare_translations(texts, others, references, tokenize)
