@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
-    from regard.engines.options import EngineOptions
     from regard.families.pipeline import Pipeline
-    from regard.folder import ModelFolder
 
 P = TypeVar("P", bound="Pipeline")
 
@@ -40,39 +38,6 @@ def load(
     part: to open a plain BERT as an encoder (BertModel's numbers), generation-encoder (BertGenerationEncoder's, without
     token types) or decoder (BertGenerationDecoder); what had no place and what is fresh is in `dropped`, `new`.
     """
-    from regard.engines.options import EngineOptions
-    from regard.errors import ConfigError, RegardError
-    from regard.folder import TRIES, ModelFolder
+    from regard.families.opening import open_model
 
-    options = EngineOptions(engine, precision)
-    for left in reversed(range(TRIES)):
-        opened = ModelFolder(Path(folder))
-        try:
-            model = _open(opened, options, part)
-            opened.refuse_changed()
-            if family is not None and not isinstance(model, family):
-                raise ConfigError(f"{folder} is a model to {opened.info.task}, which is opened as "
-                                  f"{type(model).__name__} and not as {family.__name__}")  # fmt: skip
-            return model
-        except (RegardError, OSError):
-            if not left or not opened.has_changed():  # else a training has put a new model there meanwhile
-                raise
-    raise AssertionError("the last try returns or raises")
-
-
-def _open(folder: ModelFolder, options: EngineOptions, part: str | None) -> Pipeline:
-    from regard.errors import FolderError
-    from regard.families import all_families, find_family, import_part
-    from regard.folder import ABOUT
-    from regard.formats.detect import take_part
-
-    if part:
-        folder.about = take_part(folder.about, folder.config, part)
-    name = folder.info.task
-    family = find_family(name)
-    if family is None:
-        raise FolderError(f"{folder.path / ABOUT} has the task {name[:40]!r}, which is none of "
-                          f"{', '.join(all_families())}; it was changed or damaged, or made by a newer version or by a "
-                          f"package that is not installed")  # fmt: skip
-    opened: Pipeline = import_part(family.pipeline).open(folder, options)
-    return opened
+    return open_model(Path(folder), family, engine, precision, part)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from regard.load import load
+
 if TYPE_CHECKING:
     from regard.config import Settings
     from regard.training.plan import Plan
@@ -66,13 +68,11 @@ def training(
     Closing the iterator stops training and saves a checkpoint.
     """
     from regard.families import find_recipe
-    from regard.load import load
     from regard.training.arguments import check_request
     from regard.training.init_from import choose_start
+    from regard.training.launch import launch
+    from regard.training.stop import Stopper
 
     request = check_request(find_recipe(task), settings, files)  # a typo is reported before any file is read
     begins = choose_start(start, encoder, decoder)
-    from regard.training.launch import launch  # with torch from here on
-    from regard.training.stop import Stopper
-
     yield from launch(request, Path(to), begins, fresh, stopper or Stopper(), load)

@@ -15,7 +15,7 @@ from safetensors.torch import save
 import regard
 import regard.config
 from regard import compare
-from regard.cli.report import describe
+from regard.cli.info import describe
 from regard.convert import export_model
 from regard.families import find_recipe
 from regard.formats import own

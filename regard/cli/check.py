@@ -9,15 +9,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import Progress
 
 from regard.cli.output import print_data, print_status
 from regard.errors import CorpusError
 from regard.families.options import Columns, Glob, Keys, choose_columns
+from regard.text.check import check_pairs, check_text, hashes_of
 from regard.text.corpus import PairFiles, counted, kind_of, refuse_unread
+from regard.text.problems import Report
 from regard.text.readers import find_kind
 from regard.text.readers.folders import files_below, find_shards
 from regard.text.readers.packed import without_packing
 from regard.text.readers.rows import Choice
+from regard.text.running import TextFiles
+from regard.text.stories import look_like_stories
 
 WORST_FIRST = ("yes", "a little", "if", "no")
 QUICK_LINES = 50_000  # that the check at the beginning of a training reads
@@ -53,10 +59,6 @@ def check(
     Example:
       regard check train.en train.de --against test.en --against test.de
     """
-    from regard.text.check import check_pairs, check_text, hashes_of
-    from regard.text.problems import Report
-    from regard.text.running import TextFiles
-
     chosen = choose_columns(columns, keys)
     wanted = chosen["keys"] or chosen["columns"]
     pairs = None if plain or len(wanted or ()) == 1 else pairs_of(files, **chosen, glob=glob)
@@ -87,8 +89,6 @@ def pairs_of(
     files: list[Path], columns: Choice | None, keys: tuple[str, ...] | None, glob: Sequence[str] = ()
 ) -> PairFiles | None:
     """Files as pairs, if they are: two of them, or one whose name says so."""
-    from regard.text.stories import look_like_stories
-
     if len(files) == 2 and not look_like_stories(files):
         return PairFiles(files[0], files[1])
     if len(files) == 1 and files[0].is_dir():
@@ -102,9 +102,6 @@ def pairs_of(
 @contextmanager
 def reading(files: list[Path]) -> Iterator[Callable[[int, int], None]]:
     """A bar of how far it got, on a terminal; without an end where files are packed."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     is_packed = any(without_packing(file) != file for file in files)
     total = None if is_packed else sum(file.stat().st_size for file in files if file.is_file())
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
@@ -156,8 +153,6 @@ def describe(report: Any) -> str:
 
 def print_problems(pairs: PairFiles | None, texts: Any, valid: PairFiles | None = None) -> None:
     """The first lines of a training: what a quick check finds in its text, a line each."""
-    from regard.text.check import check_pairs, check_text
-
     try:
         report = check_pairs(pairs, most=QUICK_LINES, valid=valid) if pairs else check_text(texts, most=QUICK_LINES)
     except CorpusError:

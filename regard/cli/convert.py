@@ -35,7 +35,7 @@ def export_model(
     kind: Annotated[Literal["huggingface", "ctranslate2"], typer.Option("--as", help="Format.")],
     to: Annotated[Path, typer.Option(help="New folder for the copy.", show_default=False)],
 ) -> None:
-    """Export a model for Hugging Face transformers or CTranslate2; the copy is tested before it is kept.
+    """Export a model for Hugging Face transformers or CTranslate2. The copy is tested before it is kept.
 
     Example:
       regard export models/en-de --as huggingface --to exported/en-de

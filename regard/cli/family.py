@@ -1,4 +1,4 @@
-"""Commands that families declare: `regard NAME …` and `regard train NAME …`, made from their surfaces when needed."""
+"""The commands: those that families declare (`regard NAME …`, `regard train NAME …`) and ours, imported when needed."""
 
 import functools
 import inspect
@@ -13,7 +13,27 @@ from typer.core import TyperGroup
 
 from regard.cli.output import handle_errors, hint_at_typing, print_data, print_status, stream
 from regard.errors import ConfigError
-from regard.families import all_families, find_family, find_surface
+from regard.families import all_families, find_family, find_surface, import_part
+from regard.load import load
+
+# Commands that belong to no family: where each is, and its line in the list, which its own help begins with.
+COMMANDS = {
+    "train": ("train:train_app", "Train a model on your own text."),
+    "import": ("convert:import_model", "Import a Hugging Face model: BERT, GPT-2, Llama, Marian (opus-mt) and others."),
+    "export": (
+        "convert:export_model",
+        "Export a model for Hugging Face transformers or CTranslate2.",
+    ),
+    "check": ("check:check", "Find problems in a corpus."),
+    "look": ("look:look", "Show a model's attention, and what each word and head contributes."),
+    "serve": ("serve:serve_models", "Serve models over HTTP: a web page, and the APIs of LibreTranslate and OpenAI."),
+    "evaluate": ("evaluate:evaluate", "Evaluate a model on held-out text: BLEU and chrF, perplexity, or accuracy."),
+    "info": ("info:info", "Show what a model is and how it was trained."),
+    "demo": (
+        "commands:demo",
+        "Train a small model on text that comes along, and show what it learned.",
+    ),
+}
 
 
 class Terminal:
@@ -31,8 +51,6 @@ class Terminal:
 
     def open(self, folder: Path, engine: str | None = None, precision: str | None = None) -> Any:
         """The model in a folder, which must be of the command's family."""
-        from regard.load import load
-
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RuntimeWarning)
             opened = load(folder, engine=engine, precision=precision)
@@ -45,15 +63,18 @@ class Terminal:
         return opened
 
 
-class FamilyGroup(TyperGroup):
-    """The commands of all families among others; to list them imports none of their surfaces."""
+class CommandGroup(TyperGroup):
+    """The commands of all families and of this room, each imported when it is asked for; to list them imports none."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command, made from its family's surface if it has one."""
-        found = find_family(cmd_name)
-        if found is None or found.help is None:
+        family = find_family(cmd_name)
+        if family is not None and family.help is not None:
+            return make_command(cmd_name, handed_over(find_surface(cmd_name).command, out=Terminal(cmd_name)))
+        if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        return make_command(cmd_name, handed_over(find_surface(cmd_name).command, out=Terminal(cmd_name)))
+        found = import_part(f"regard.cli.{COMMANDS[cmd_name][0]}")
+        return typer.main.get_command(found) if isinstance(found, typer.Typer) else make_command(cmd_name, found)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The list of commands in a help text."""
@@ -62,11 +83,11 @@ class FamilyGroup(TyperGroup):
             formatter.write_dl([(name, one.get_short_help_str(limit)) for name, one in self.commands.items()])
 
 
-def list_families(app: typer.Typer) -> None:
-    """Puts a name and a line of help for each family's command into a list of commands."""
-    for family in all_families().values():
-        if family.help is not None:
-            app.command(family.name, help=family.help)(lambda: None)
+def list_commands(app: typer.Typer) -> None:
+    """Puts a name and a line of help for each of them into a list of commands."""
+    families = {family.name: family.help for family in all_families().values() if family.help is not None}
+    for name, line in (families | {name: line for name, (_, line) in COMMANDS.items()}).items():
+        app.command(name, help=line)(lambda: None)
 
 
 def handed_over(function: Callable[..., Any], **handed: Any) -> Callable[..., Any]:

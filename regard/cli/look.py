@@ -8,7 +8,11 @@ import typer
 
 from regard.cli.output import print_data, print_status
 from regard.cli.settings import applying
+from regard.errors import ConfigError
 from regard.families.options import Model
+from regard.load import load
+from regard.look.marks import MARKS, refuse_file_of_others
+from regard.text.stories import read_sentences
 
 WHOLE = (".html", ".json")  # endings of files with everything in them
 MOST = 96  # tokens up to which a page has attributions by default: each word and each head takes a forward pass
@@ -34,14 +38,8 @@ def look(
       regard look models/en-de "The dog sleeps." --layer 2 --head 1
       regard look models/en-de "The dog sleeps." --to look.html
     """
-    from regard.errors import ConfigError
-    from regard.load import load
-    from regard.look.export import refuse_file_of_others
-    from regard.look.inspection import ENDINGS
-    from regard.text.stories import read_sentences
-
-    if to and to.suffix not in ENDINGS:
-        raise ConfigError(f"--to {to} does not end in one of {', '.join(ENDINGS)}")
+    if to and to.suffix not in MARKS:
+        raise ConfigError(f"--to {to} does not end in one of {', '.join(MARKS)}")
     is_whole = to is not None and to.suffix in WHOLE
     one_map = [name for name, value in (("--kind", kind), ("--layer", layer), ("--head", head)) if value is not None]
     if is_whole and one_map:

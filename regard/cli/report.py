@@ -8,11 +8,9 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from regard.cli.output import visible
-from regard.families import find_family
 from regard.text.corpus import counted
 from regard.train import training
-from regard.training.card import count_in_words, describe_comparison, describe_shape
-from regard.training.lineage import name_bases
+from regard.training.card import count_in_words, describe_shape
 from regard.training.loop import Progress as Step
 from regard.training.loop import Validated
 from regard.training.plan import Plan
@@ -166,31 +164,3 @@ def _duration(seconds: float) -> str:
         if seconds < 7200
         else f"{seconds / 3600:.1f} h"
     )
-
-
-def describe(about: dict[str, Any], parameters: int, size: int) -> str:
-    """A summary of regard.json for a terminal; an imported model has fewer rows."""
-    settings, data, past = about.get("settings", {}), about.get("data", {}), about.get("training")
-    languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
-    counts = [f"{value} {name.replace('_', ' ')}" for name, value in data.items() if isinstance(value, int)]
-    family, sealed = find_family(str(about["task"])), about.get("weights_sha256")
-    rows = {
-        "task": ", ".join([about["task"], *([" to ".join(languages)] if languages else [])]),
-        "shape": describe_shape(settings["model"], family.shape) if family and "model" in settings else None,
-        "weights": f"{count_in_words(parameters)}, {size / 1e6:.1f} MB"
-        + (f", SHA-256 {sealed[:16]}…" if sealed else ""),
-        "from": about.get("imported_from") or about.get("foreign"),
-        "licence": about.get("license"),
-        "fine-tuned": " and ".join(f"from {base}" for base in name_bases(about)),
-        "data": ", ".join(counts),
-        "files": _some(list(data.get("files", {}).values())),
-        "training": past and f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
-        "scores": ", ".join(f"{name} {value:.4g}" for name, value in about.get("scores", {}).items()),
-        "compared": describe_comparison(about),
-        "made with": about.get("regard") and f"regard {about['regard']}",
-    }
-    return "\n".join(f"{name:10} {value}" for name, value in rows.items() if value)
-
-
-def _some(names: list[str], most: int = 6) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

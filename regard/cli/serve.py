@@ -1,14 +1,18 @@
 """`regard serve`: models behind HTTP, on one's own machine."""
 
+import logging
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from regard.cli.output import print_status
+from regard.errors import ConfigError
 from regard.machine import stopped_by_signals
+from regard.serve.limits import Limits
 
 
 def serve_models(
@@ -50,14 +54,8 @@ def _serve(
     models: list[Path], host: str, port: int, names: list[str], api_key: str | None, without_key: bool,
     queue: int | None, verbose: bool,
 ) -> None:  # fmt: skip
-    import logging
-    from dataclasses import replace
-
-    from regard.errors import ConfigError
-
     try:
         from regard.serve.app import LOOPBACK, serve
-        from regard.serve.limits import Limits
         from regard.serve.registry import ModelRegistry
     except ModuleNotFoundError as problem:
         raise ConfigError(f"regard serve needs {problem.name}, which is not installed: "

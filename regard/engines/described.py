@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from regard.engines.layout import default_limit
-from regard.engines.stored import Layout, choose_layout, list_for, read_for, read_shape, refuse_small_table
-from regard.errors import ConfigError, FolderError
+from regard.engines.stored import (
+    Layout,
+    alignment_of,
+    choose_layout,
+    list_for,
+    longest_source,
+    read_for,
+    read_shape,
+    refuse_small_table,
+)
+from regard.errors import ConfigError
 from regard.formats import ctranslate2, gpt2, llama, marian, own
 from regard.text.tokenizer import name_rows
 
@@ -18,8 +27,6 @@ if TYPE_CHECKING:
     from regard.formats.records import Described
     from regard.formats.weights import Shapes, Weights
 
-SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
-LONGEST_SOURCE = 2**16  # tokens of a line in any training text
 MOST_WAVES = 2**24  # numbers in a computed table of positions
 TRANSLATORS: dict[str, Layout] = {"marian": marian, "pegasus": marian, "regard-translate": own}  # by model_type
 WRITERS: dict[str, Layout] = {"gpt2": gpt2, "llama": llama, "regard-write": own}
@@ -56,30 +63,6 @@ def describe_writer(folder: ModelFolder, tokenizer: Any, generation: Generation)
     pieces = name_rows(tokenizer.pieces, config.vocab_size)
     made = ctranslate2.describe_writer(config, weights, pieces, generation)
     return made, {"room": [config.max_positions], "rows": [len(pieces)]}
-
-
-def longest_source(about: dict[str, Any]) -> int:
-    """Most tokens of a source that was trained on, as regard.json says."""
-    data = about.get("data")
-    found = data.get("longest_source", 0) if isinstance(data, dict) else 0
-    if type(found) is not int or not 0 <= found <= LONGEST_SOURCE:
-        raise FolderError(f"regard.json has longest_source={found!r:.40}, which is not from 0 to {LONGEST_SOURCE}")
-    return max(SHORTEST_LIMIT, found)
-
-
-def alignment_of(about: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
-    """The layer and the heads whose attention aligns tokens; by default all heads of the middle layer."""
-    layers = config.decoder_layers or config.layers
-    found = about.get("alignment")
-    found = {"layer": layers // 2, "heads": list(range(config.heads))} if found is None else found
-    layer, heads = (found.get(name) for name in ("layer", "heads")) if isinstance(found, dict) else (None, None)
-    is_there = type(layer) is int and 0 <= layer < layers and isinstance(heads, list) and bool(heads)
-    if not is_there or not all(type(one) is int and 0 <= one < config.heads for one in heads or []):
-        raise FolderError(f"regard.json has alignment={found!r:.120}, and the decoder has {layers} layers with "
-                          f"{config.heads} heads, both from 0")  # fmt: skip
-    if len(set(heads or [])) < len(heads or []):
-        raise FolderError(f"regard.json has alignment={found!r:.120}, where a head is named twice")
-    return dict(found)
 
 
 def _read(folder: ModelFolder, config: ModelConfig, layout: Layout, shapes: Shapes) -> Weights:

@@ -14,6 +14,8 @@ from regard.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from regard.config import ModelConfig
 
+SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
+LONGEST_SOURCE = 2**16  # tokens of a line in any training text
 MOST_TIMES, MOST_SURPLUS = 4, 2**24  # weights a file may have: tables that are there twice, masks of old versions
 
 
@@ -84,3 +86,27 @@ def read_for(folder: ModelFolder, listed: dict[str, Stored], shapes: Shapes) -> 
             raise FolderError(f"{folder.path} has {found} {what}, and config.json asks for {wanted}; "
                               f"they are not of the same model")  # fmt: skip
     return read_arrays(listed)
+
+
+def longest_source(about: dict[str, Any]) -> int:
+    """Most tokens of a source that was trained on, as regard.json says."""
+    data = about.get("data")
+    found = data.get("longest_source", 0) if isinstance(data, dict) else 0
+    if type(found) is not int or not 0 <= found <= LONGEST_SOURCE:
+        raise FolderError(f"regard.json has longest_source={found!r:.40}, which is not from 0 to {LONGEST_SOURCE}")
+    return max(SHORTEST_LIMIT, found)
+
+
+def alignment_of(about: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
+    """The layer and the heads whose attention aligns tokens; by default all heads of the middle layer."""
+    layers = config.decoder_layers or config.layers
+    found = about.get("alignment")
+    found = {"layer": layers // 2, "heads": list(range(config.heads))} if found is None else found
+    layer, heads = (found.get(name) for name in ("layer", "heads")) if isinstance(found, dict) else (None, None)
+    is_there = type(layer) is int and 0 <= layer < layers and isinstance(heads, list) and bool(heads)
+    if not is_there or not all(type(one) is int and 0 <= one < config.heads for one in heads or []):
+        raise FolderError(f"regard.json has alignment={found!r:.120}, and the decoder has {layers} layers with "
+                          f"{config.heads} heads, both from 0")  # fmt: skip
+    if len(set(heads or [])) < len(heads or []):
+        raise FolderError(f"regard.json has alignment={found!r:.120}, where a head is named twice")
+    return dict(found)

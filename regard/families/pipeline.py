@@ -95,13 +95,12 @@ class Pipeline(Movable):
         """Where the network computes."""
         return next(self.model.parameters()).device
 
-    def _fast_copy(
-        self, describe: Callable[[ModelFolder, Any, Generation], tuple[Described, Numbers]]
-    ) -> CTranslate2Cache | None:
-        """The fast engine's copy, made if it is not there or not what we would write; None where torch is to run.
+    def _describe(self) -> tuple[Described, Numbers]:
+        """The contents of the fast engine's copy; ConfigError where CTranslate2 has no such model."""
+        raise ConfigError("CTranslate2 has no such model")
 
-        `describe` returns its contents, or raises ConfigError if CTranslate2 has no such model.
-        """
+    def _fast_copy(self) -> CTranslate2Cache | None:
+        """The fast engine's copy, made if it is not there or not what we would write; None where torch is to run."""
         if self._running.engine == "torch":
             return None
         if self._folder.is_foreign:
@@ -112,7 +111,7 @@ class Pipeline(Movable):
         try:
             if find_spec("ctranslate2") is None:
                 raise ConfigError("the package ctranslate2 is not installed")
-            return open_cache(self._folder, lambda: describe(self._folder, self.tokenizer, self.generation))
+            return open_cache(self._folder, self._describe)
         except (OSError, ConfigError) as problem:
             where, why = f"{self._folder.folder} cannot be written", getattr(problem, "strerror", None)
             what = f"{where}: {why}" if isinstance(problem, OSError) else str(problem)

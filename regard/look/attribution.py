@@ -197,12 +197,3 @@ def _gradients(
         (slope,) = torch.autograd.grad(log_prob, vectors[0], retain_graph=True)  # (1, S, D)
         rows.append((slope * vectors[0].detach()).sum(-1)[0].tolist())
     return rows
-
-
-def argmax_overlap(attention: Sequence[Sequence[float]], importance: Sequence[Sequence[float]]) -> float:
-    """Share of rows whose most looked-at column is also the most important one."""
-    same = [
-        max(range(len(a)), key=a.__getitem__) == max(range(len(b)), key=lambda place: abs(b[place]))
-        for a, b in zip(attention, importance, strict=True)
-    ]
-    return sum(same) / len(same) if same else 0.0

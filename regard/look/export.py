@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import stat
 import zlib
 from dataclasses import asdict
 from html import escape
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from regard import __version__
 from regard.errors import ConfigError
-from regard.files import open_regular
-from regard.look.attribution import argmax_overlap
-from regard.look.draw import MARK as SVG_MARK
-from regard.look.inspection import Inspection, Kind
+from regard.look.marks import MARKS, PNG_MARK
+from regard.look.measure import argmax_overlap
+
+if TYPE_CHECKING:
+    from regard.look.inspection import Inspection, Kind
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
 SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "probabilities", "why", "page")
-PNG_MARK = b"tEXtSoftware\0regard"
-MARKS = {  # near the beginning of each file, by which it is known for ours
-    ".html": b'<meta name="generator" content="regard">',
-    ".json": b'{"regard": ',
-    ".svg": SVG_MARK.encode(),
-    ".png": PNG_MARK,
-}
-NEAR = 1000  # bytes
 HEIGHT = 760  # of the frame in a notebook, in pixels
 
 
@@ -122,18 +112,6 @@ def to_png(svg: str) -> bytes:
     picture = bytes(resvg_py.svg_to_bytes(svg_string=svg))
     chunk = len(PNG_MARK[4:]).to_bytes(4, "big") + PNG_MARK + zlib.crc32(PNG_MARK).to_bytes(4, "big")
     return picture[:33] + chunk + picture[33:]  # after the signature and the header
-
-
-def refuse_file_of_others(path: Path) -> None:
-    """A file is only replaced if it was written here."""
-    if not os.path.lexists(path):
-        return
-    if stat.S_ISREG(path.lstat().st_mode):
-        with open_regular(path) as file:
-            beginning = file.read(NEAR)
-        if not beginning or MARKS[path.suffix] in beginning:
-            return
-    raise ConfigError(f"{path} is there already and was not made by regard; move it away, or choose another name")
 
 
 def _maps(seen: Inspection, name: str) -> dict[str, str]:

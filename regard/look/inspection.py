@@ -8,18 +8,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import torch
+from torch import Tensor
+
 from regard.alignment.links import Links, words_of
 from regard.errors import ConfigError
 from regard.files import write_whole
 from regard.look.draw import draw_svg, draw_terminal
+from regard.look.export import to_frame, to_html, to_json, to_png
+from regard.look.marks import MARKS, refuse_file_of_others
+from regard.look.measure import measure
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from regard.look.attribution import Why
 
 ALIGNING = "alignment"  # in place of a head: those that align words best
-ENDINGS = (".html", ".svg", ".json", ".png")
 
 
 class Kind(NamedTuple):
@@ -102,22 +105,16 @@ class Inspection:
 
     def to_json(self) -> str:
         """Everything, as numbers."""
-        from regard.look.export import to_json
-
         return to_json(self)
 
     def to_html(self) -> str:
         """A page that shows everything and needs nothing else: no network, no other file."""
-        from regard.look.export import to_html
-
         return to_html(self)
 
     def save(self, path: Path | str, **chosen: Any) -> None:
         """Writes .html (everything), .json (everything, as numbers), .svg or .png (one map; options as of `map`)."""
         path = Path(path)
-        if path.suffix in ENDINGS:
-            from regard.look.export import refuse_file_of_others
-
+        if path.suffix in MARKS:
             refuse_file_of_others(path)
         match path.suffix:
             case ".html":
@@ -127,22 +124,16 @@ class Inspection:
             case ".svg":
                 write_whole(path, self.to_svg(**chosen))
             case ".png":
-                from regard.look.export import to_png
-
                 write_whole(path, to_png(self.to_svg(**chosen)))
             case _:
-                raise ConfigError(f"{path} does not end in {', '.join(ENDINGS)}; these can be written")
+                raise ConfigError(f"{path} does not end in {', '.join(MARKS)}; these can be written")
 
     def _repr_html_(self) -> str:
-        from regard.look.export import to_frame
-
         return to_frame(self)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Of each kind of attention: rollout, and how spread and how stuck each head is."""
-        from regard.look.measure import measure
-
         return {name: measure(self, name) for name in self.kinds}
 
     def _aligning(self) -> Tensor:
@@ -196,8 +187,6 @@ def _groups(words: Sequence[int | None]) -> list[list[int]]:
 
 
 def _by_words(weights: Tensor, row_words: Sequence[int | None], column_words: Sequence[int | None]) -> Tensor:
-    import torch
-
     columns = torch.stack([weights[:, group].sum(1) for group in _groups(column_words)], dim=1)  # (T, words)
     return torch.stack([columns[group].mean(0) for group in _groups(row_words)])  # (words, words)
 

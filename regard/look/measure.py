@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -53,3 +54,12 @@ def roll_out(seen: Inspection, name: str) -> Tensor:
     for layer in weights.mean(1):
         total = (0.5 * layer + 0.5 * torch.eye(len(layer))) @ total
     return total
+
+
+def argmax_overlap(attention: Sequence[Sequence[float]], importance: Sequence[Sequence[float]]) -> float:
+    """Share of rows whose most attended column is also the most important one."""
+    same = [
+        max(range(len(a)), key=a.__getitem__) == max(range(len(b)), key=lambda place: abs(b[place]))
+        for a, b in zip(attention, importance, strict=True)
+    ]
+    return sum(same) / len(same) if same else 0.0

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from regard.cli.commands import app
+from regard.cli.family import COMMANDS
 
 
 def run(*words, text=None):
@@ -210,7 +211,16 @@ def spawn(*words, **options):
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=60, check=False, **options)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["train", "--help"], ["translate", "--help"]])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_line_of_a_command_in_the_list_is_how_its_own_help_begins(name):
+    said = CliRunner().invoke(app, [name, "--help"], prog_name="regard").output
+    assert COMMANDS[name][1] in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["--version"], ["look", "--help"], ["info", "--help"], ["train", "--help"], ["translate", "--help"]],
+)
 def test_help_answers_without_torch(words):
     code = """
 import sys

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from regard.alignment.links import Links
 from regard.decoding.settings import BEAM, Search
-from regard.engines.described import alignment_of, describe_translator, longest_source
 from regard.engines.layout import default_limit
 from regard.engines.options import EngineOptions
+from regard.engines.stored import alignment_of, longest_source
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.families.translate.aligner import Aligner, align_pairs, score_alignment
@@ -31,9 +31,11 @@ from regard.text.tokenizer import LONG, Tokenizer
 if TYPE_CHECKING:
     from torch import nn
 
+    from regard.cache import Numbers
     from regard.decoding.found import Finding, Hypothesis
     from regard.engines.ctranslate2 import FastTranslator
     from regard.engines.torch import NativeTranslator
+    from regard.formats.records import Described
     from regard.look.inspection import Inspection
 
     # How many parts each line has, the parts as ids, notes on each line, and the rest.
@@ -63,7 +65,7 @@ class Translator(Pipeline):
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
         super().__init__(folder, read, running)
         self._fast: FastTranslator | None = None
-        if copy := self._fast_copy(describe_translator):
+        if copy := self._fast_copy():
             from regard.engines.ctranslate2 import FastTranslator
 
             self._fast = self._open_fast(FastTranslator, copy, copy.facts["places"][0])
@@ -71,6 +73,11 @@ class Translator(Pipeline):
         else:
             self.read_now()
             alignment_of(self.about, self.model.config)  # problems are reported at once
+
+    def _describe(self) -> tuple[Described, Numbers]:
+        from regard.engines.described import describe_translator
+
+        return describe_translator(self._folder, self.tokenizer, self.generation)
 
     @property
     def engine(self) -> str:

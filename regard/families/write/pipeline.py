@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.decoding.settings import TEMPERATURE, TOKENS, Sampling
-from regard.engines.described import describe_writer
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline, refuse_below_one
@@ -22,7 +21,9 @@ from regard.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from torch import nn
 
+    from regard.cache import Numbers
     from regard.engines.ctranslate2 import FastWriter
+    from regard.formats.records import Described
     from regard.look.inspection import Inspection, TokenScore
 
 CONTEXT = 8  # tokens before a piece that are decoded with it
@@ -58,12 +59,17 @@ class Writer(Pipeline):
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
         super().__init__(folder, read, running)
         self._fast: FastWriter | None = None
-        if copy := self._fast_copy(describe_writer):
+        if copy := self._fast_copy():
             from regard.engines.ctranslate2 import FastWriter
 
             self._fast = self._open_fast(FastWriter, copy, copy.facts["room"][0])
         else:
             self.read_now()
+
+    def _describe(self) -> tuple[Described, Numbers]:
+        from regard.engines.described import describe_writer
+
+        return describe_writer(self._folder, self.tokenizer, self.generation)
 
     @property
     def engine(self) -> str:
