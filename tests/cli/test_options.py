@@ -64,8 +64,8 @@ def test_options_of_a_look_that_would_change_nothing(folder, writer_folder, answ
 
 def test_options_of_an_evaluation_of_another_family(folder, writer_folder, pairs):
     files = (pairs["source"], pairs["target"])
-    assert "--columns 1,2 is for pairs in a .tsv file" in refused("evaluate", folder, *files, "--columns", "1,2")
-    assert "--keys a,b is for pairs in a .jsonl file" in refused("evaluate", folder, *files, "--keys", "a,b")
+    assert "--columns 1,2 is for a file that ends in .tsv" in refused("evaluate", folder, *files, "--columns", "1,2")
+    assert "--keys a,b is for a file that ends in .tsv" in refused("evaluate", folder, *files, "--keys", "a,b")
     assert "--stride is not for a model to translate" in refused("evaluate", folder, *files, "--stride", 3)
     assert "--against is not for a model to write" in refused(
         "evaluate", writer_folder, files[0], "--against", "no-such-folder"
@@ -80,8 +80,8 @@ def test_a_direction_is_for_translations():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--columns", "2,1"], "--columns 2,1 is for pairs in a .tsv file"),
-        (["--keys", "en,fr"], "--keys en,fr is for pairs in a .jsonl file"),
+        (["--columns", "2,1"], "--columns 2,1 is for a file that ends in .tsv"),
+        (["--keys", "en,fr"], "--keys en,fr is for a file that ends in .tsv"),
         (["--valid", "missing.en"], "--valid-source missing.en is one file"),
         (["--valid-target", "missing.fr"], "--valid-target missing.fr was given without --valid-source"),
         (["--set", "train.held_out=5", "--valid", "v.tsv"], "leave one of them out"),

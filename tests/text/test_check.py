@@ -232,9 +232,10 @@ def test_a_tab_is_shown_as_an_arrow_and_options_of_other_shapes_are_refused(tmp_
     page = run(path, "--columns", "3,1").output
     assert "a.tsv line 1: one→eins" in page and "\ufffd" not in page
     (tmp_path / "a.txt").write_text("Some text.\n")
-    for words in (["a.txt", "--columns", "1,2"], ["a.txt", "--keys", "de,en"], ["a.tsv", "--keys", "de,en"]):
+    (tmp_path / "a.jsonl").write_text('{"de": "Ja.", "en": "Yes."}\n')
+    for words in (["a.txt", "--columns", "1,2"], ["a.txt", "--keys", "de,en"], ["a.jsonl", "--columns", "1,2"]):
         refused = run(tmp_path / words[0], *words[1:])
-        assert refused.exit_code == 1 and f"{words[1]} {words[2]} is for pairs in a" in refused.output
+        assert refused.exit_code == 1 and f"{words[1]} {words[2]} is for a file that ends in" in refused.output
 
 
 def test_pairs_in_a_json_file_are_read_as_training_reads_them(tmp_path):
