@@ -22,8 +22,11 @@ from regard.data.collate import collate_pairs
 from regard.data.loader import Loader
 from regard.data.tokens import TokenLists
 from regard.device import derive_seed, deterministic
+from regard.families.table import count_words
 from regard.families.translate.recipe import TRANSLATE, gather
+from regard.text.stream import ListedExamples
 from regard.text.tokenizer import Tokenizer
+from regard.training.encode import encode_listed
 from regard.training.loop import Trainer, average, is_milestone
 from regard.training.optim import learning_rate, make_optimizer
 from regard.training.prepare import decide
@@ -73,7 +76,9 @@ def main() -> None:
     measured = read(given.json)
     corpus = read_corpus(given.data, given.corpus)
     if given.pairs:
-        corpus = replace(corpus, train=random.Random(1).sample(corpus.train, given.pairs))
+        few = random.Random(1).sample(corpus.examples.listed(), given.pairs)
+        words = sum(count_words(pair[:2]) for pair in few)
+        corpus = replace(corpus, examples=ListedExamples(few, corpus.examples.valid, words))
     of = f"{given.corpus} {given.pairs} pairs" if given.pairs else given.corpus
     for name in given.only or VARIANTS:
         key = f"{of} {name} {given.tokens / 1e6:g}M"
@@ -91,11 +96,12 @@ def read_corpus(data: Path, name: str) -> Corpus:
 
 
 def run(corpus: Corpus, variant: Variant, tokens: float) -> dict[str, Any]:
+    pairs = corpus.examples.listed()
     config = decide(TRANSLATE, corpus, merge({"threads": 1, "train": {"decay_steps": 10**9}}, variant.settings))
     tokenizer = TRANSLATE.learn(corpus, config, never_stop)
     config = resolve(merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}}))
-    feed = TRANSLATE.batches(TRANSLATE.encode(corpus.train, tokenizer, config, never_stop).tensors, tokenizer, config)
-    validator = TRANSLATE.validator(corpus.valid, feed, tokenizer, config, never_stop)
+    feed = TRANSLATE.batches(encode_listed(TRANSLATE, pairs, tokenizer, config), tokenizer, config)
+    validator = TRANSLATE.validator(corpus.examples.valid, feed, tokenizer, config, never_stop)
     steps = round(tokens * feed.batches_per_epoch / feed.facts["tokens"])
     config = resolve(merge(config.model_dump(), {"train": {"decay_steps": steps}}))
     batch = Redrawn(corpus, tokenizer, config, variant).batch if variant.bpe_dropout else feed.batch
@@ -130,7 +136,7 @@ class Redrawn:
     """Batches whose texts are spelled anew each epoch, merges left out at random (BPE-dropout, 1910.13267)."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, variant: Variant) -> None:
-        self.texts = [[getattr(pair, side) for pair in corpus.train] for side in ("source", "target")]
+        self.texts = [[getattr(pair, side) for pair in corpus.examples.listed()] for side in ("source", "target")]
         self.tokenizer, self.config, self.share = tokenizer, config, variant.bpe_dropout
         self.start = self.end = self.epoch = 0
 

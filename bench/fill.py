@@ -22,6 +22,7 @@ from regard.families.fill.recipe import FILL
 from regard.formats import bert
 from regard.machine import count_cores
 from regard.model.size import count_parameters
+from regard.training.encode import encode_listed
 from regard.training.loop import Trainer
 from regard.training.optim import learning_rate, make_optimizer, set_learning_rate
 
@@ -70,6 +71,7 @@ def main() -> None:
 def bench(data: Path, steps: int) -> dict[str, object]:
     files = FILL.gather(text=data / "train.en", valid=data / "val.en")
     corpus = FILL.read(*files, resolve({}))
+    lines = corpus.examples.listed()
     settings = merge(FILL.kinds["bert"], FILL.sizes["tiny"])
     config = resolve(merge(merge(settings, FILL.defaults(corpus, "bert", None)), {"model": {"kind": "bert"}}))
     tokenizer = FILL.learn(corpus, config, lambda: None)
@@ -77,8 +79,8 @@ def bench(data: Path, steps: int) -> dict[str, object]:
     config = resolve(
         merge(config.model_dump(), {"model": {"vocab_size": tokenizer.vocab_size}, "train": {"learning_rate": rate}})
     )
-    feed = FILL.batches(FILL.encode(corpus.train, tokenizer, config, lambda: None).tensors, tokenizer, config)
-    validator = FILL.validator(corpus.valid, feed, tokenizer, config, lambda: None)
+    feed = FILL.batches(encode_listed(FILL, lines, tokenizer, config), tokenizer, config)
+    validator = FILL.validator(corpus.examples.valid, feed, tokenizer, config, lambda: None)
     torch.manual_seed(config.seed)
     model = FILL.build(config.model, tokenizer)
     trainer = Trainer(model, FILL.loss(config), feed.batch, config.train, config.seed)
@@ -125,7 +127,7 @@ def _held_out(corpus, tokenizer, config):
     from regard.data.masking import encode_texts, make_masking, masked_batches
 
     longest = min(config.text.max_length, config.model.max_positions)
-    valid = encode_texts(corpus.valid, tokenizer, longest)
+    valid = encode_texts(corpus.examples.valid, tokenizer, longest)
     return list(masked_batches(valid, tokenizer, make_masking(tokenizer, config.train.mask_rate, False), ROUNDS))
 
 

@@ -23,7 +23,7 @@ from turns import Side, memory_mb, serve
 
 from regard.config import RunConfig, merge, resolve
 from regard.data.batch import PairBatch
-from regard.data.store import open_tensors
+from regard.data.store import TokenStore
 from regard.device import deterministic
 from regard.families.translate.recipe import TRANSLATE
 from regard.model.positions import sinusoids
@@ -32,7 +32,6 @@ from regard.training import workers
 from regard.training.checkpoint import TrainState
 from regard.training.forked import forked_workers
 from regard.training.prepare import prepare
-from regard.training.record import TOKENS
 
 SETTINGS: dict[str, Any] = {
     "size": "tiny", "device": "cpu", "text": {"vocab_size": 10_000}, "model": {"dropout": 0.3},
@@ -181,7 +180,7 @@ class PlainLoop:
     ) -> None:
         self.pad_id, self.rank, self.count = tokenizer.pad_id, rank, count
         self.parts = config.train.grad_accumulation or 1
-        self.feed = TRANSLATE.batches(open_tensors(run / TOKENS)[0], tokenizer, config)
+        self.feed = TRANSLATE.batches(TokenStore(run).arrays(), tokenizer, config)
         self.peer = nn.parallel.DistributedDataParallel(peer) if count > 1 else peer
         self.optimizer = torch.optim.AdamW(
             peer.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.0, eps=1e-9, fused=True
@@ -257,7 +256,7 @@ def count_flops(run: Path) -> float:
 
     record = json.loads((run / "run.json").read_text())
     tokenizer, config = Tokenizer.load(run / "tokenizer.json"), resolve(record["config"])
-    feed = TRANSLATE.batches(open_tensors(run / TOKENS)[0], tokenizer, config)
+    feed = TRANSLATE.batches(TokenStore(run).arrays(), tokenizer, config)
     model, loss = TRANSLATE.build(config.model, tokenizer), TRANSLATE.loss(config)
     batches: list[PairBatch] = [feed.batch(position) for position in range(8)]
     with FlopCounterMode(display=False) as counter:

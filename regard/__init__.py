@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from regard.model.capture import record_attention, record_hidden
     from regard.text.samples import induction, phrasebook
     from regard.text.stories import Story
+    from regard.training.encode import Preparing
     from regard.training.loop import Progress, Validated
     from regard.training.plan import Plan
     from regard.training.session import Finished
@@ -44,6 +45,7 @@ _HOMES = {  # module -> names
     "model.capture": "record_attention record_hidden",
     "text.samples": "induction phrasebook",
     "text.stories": "Story",
+    "training.encode": "Preparing",
     "training.loop": "Progress Validated",
     "training.plan": "Plan",
     "training.session": "Finished",
@@ -52,9 +54,9 @@ _MODULES = {name: f"regard.{module}" for module, names in _HOMES.items() for nam
 
 __all__ = [
     "Answer", "Answerer", "Candidate", "ConfigError", "CorpusError", "Decoder", "Encoder", "Filled", "Filler",
-    "Finished", "FolderError", "Inspection", "ModelInfo", "Plan", "Progress", "RegardError", "RunError", "Sample",
-    "Story", "TokenScore", "Translation", "Translator", "Validated", "Writer", "induction", "load", "phrasebook",
-    "record_attention", "record_hidden", "train", "training",
+    "Finished", "FolderError", "Inspection", "ModelInfo", "Plan", "Preparing", "Progress", "RegardError", "RunError",
+    "Sample", "Story", "TokenScore", "Translation", "Translator", "Validated", "Writer", "induction", "load",
+    "phrasebook", "record_attention", "record_hidden", "train", "training",
 ]  # fmt: skip
 
 

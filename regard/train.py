@@ -15,6 +15,7 @@ from regard.load import load
 
 if TYPE_CHECKING:
     from regard.config import Settings
+    from regard.training.encode import Preparing
     from regard.training.plan import Plan
     from regard.training.session import Event, Finished
     from regard.training.stop import Stopper
@@ -62,8 +63,8 @@ def training(
     fresh: bool = False,
     stopper: Stopper | None = None,
     **files: Any,
-) -> Iterator[Plan | Event]:
-    """The same as `train`, event by event: Plan, then Progress and Validated, then Finished.
+) -> Iterator[Preparing | Plan | Event]:
+    """The same as `train`, event by event: Preparing, Plan, then Progress and Validated, then Finished.
 
     Closing the iterator stops training and saves a checkpoint.
     """

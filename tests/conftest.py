@@ -149,6 +149,11 @@ def family_files(tmp_path_factory, pairs) -> dict[str, dict[str, Path]]:
     }
 
 
+def plan_of(events):
+    """The plan among the events of a training."""
+    return next(event for event in events if isinstance(event, regard.Plan))
+
+
 def family_settings(task: str, steps: int, **train) -> dict:
     """Settings of a run of seconds."""
     if task == "answer":

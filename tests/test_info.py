@@ -8,6 +8,7 @@ import regard
 from regard.config import ModelConfig, resolve
 from regard.families import find_recipe
 from regard.folder import FORMAT, ModelFolder, ModelInfo
+from regard.training.encode import encode_listed
 from regard.training.recipe import TrainBatches
 
 
@@ -48,9 +49,9 @@ def test_validating_chooses_among_networks_and_leaves_the_model_as_it_was(answer
     recipe, tokenizer = find_recipe("answer"), regard.load(answerer_folder).tokenizer
     config = resolve({"model": {"kind": "memory", "width": 8, "heads": 1, "restarts": 4, "vocab_size": 60}})
     corpus = recipe.read(*recipe.gather(family_files["answer"]["stories"]), config)
-    tensors = recipe.encode(corpus.train, tokenizer, config, lambda: None).tensors
-    batches: TrainBatches = recipe.batches(tensors, tokenizer, config)
-    validator = recipe.validator(corpus.valid, batches, tokenizer, config, lambda: None)
+    arrays = encode_listed(recipe, corpus.examples.listed(), tokenizer, config)
+    batches: TrainBatches = recipe.batches(arrays, tokenizer, config)
+    validator = recipe.validator(corpus.examples.valid, batches, tokenizer, config, lambda: None)
     model = recipe.build(ModelConfig(**config.model.model_dump() | {"vocab_size": tokenizer.vocab_size}), tokenizer)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     found = validator.score(model, lambda: None)

@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from conftest import TASKS, family_settings
+from conftest import TASKS, family_settings, plan_of
 from typer.testing import CliRunner
 
 import regard
@@ -96,7 +96,7 @@ def test_parameters_are_counted_the_same_everywhere(task, request, family_files,
     assert f"{words} parameters" in (folder / "README.md").read_text()
     assert re.search(rf"^weights +{re.escape(words)},", info(folder), re.M)
     settings = family_settings(task, 200, valid_every=100)
-    plan = next(regard.training(task, to=tmp_path / "m", settings=settings, **family_files[task]))
+    plan = plan_of(regard.training(task, to=tmp_path / "m", settings=settings, **family_files[task]))
     assert isinstance(plan, Plan) and plan.weights == counted
 
 

@@ -85,7 +85,7 @@ def test_a_strangers_run_is_resumed_without_writing_outside(tmp_path, pairs, tra
     elsewhere = theirs(tmp_path / "elsewhere")
     to = tmp_path / "m"
     shutil.copytree(trained, to)
-    for name in ("run/metrics.jsonl", "run/snapshots.jsonl", "run/tokens.safetensors"):
+    for name in ("run/metrics.jsonl", "run/snapshots.jsonl", "run/tokens.json", "run/survey.json"):
         (to / name).unlink(missing_ok=True)
         (to / name).symlink_to(elsewhere / "notes.txt")
     (to / "run" / "state" / "weights-00000005.safetensors").symlink_to(elsewhere / "notes.txt")
@@ -96,7 +96,16 @@ def test_a_strangers_run_is_resumed_without_writing_outside(tmp_path, pairs, tra
 
 
 @pytest.mark.parametrize(
-    "name", ["run.json", "metrics.jsonl", "tokens.safetensors", "state/state-00000003.json", "lock"]
+    "name",
+    [
+        "run.json",
+        "metrics.jsonl",
+        "tokens.json",
+        "tokens.pairs.flat.bin",
+        "survey.json",
+        "state/state-00000003.json",
+        "lock",
+    ],
 )
 def test_a_pipe_in_a_run_is_refused_or_replaced_at_once(tmp_path, pairs, trained, name):
     to = tmp_path / "m"

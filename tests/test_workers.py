@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import SHORT
+from conftest import SHORT, plan_of
 
 import regard
 from regard.config import merge
@@ -56,7 +56,8 @@ def alone(tmp_path_factory, pairs) -> Path:
 def test_two_workers_stopped_and_resumed_make_bit_for_bit_what_one_process_makes(tmp_path, pairs, alone, may_fork):
     to = tmp_path / "m"
     regard.train("translate", to=to, settings=settings(11, workers=2), **pairs)
-    plan, *_, finished = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
+    *_, finished = events = list(regard.training("translate", to=to, settings=settings(20, workers=2), **pairs))
+    plan = plan_of(events)
     assert (plan.step, plan.config.workers, plan.note, finished.step) == (11, 2, None, 20)
     assert_same(state(to), state(alone))
     assert "inexact_from" not in json.loads((to / "run" / "run.json").read_text())
@@ -65,7 +66,7 @@ def test_two_workers_stopped_and_resumed_make_bit_for_bit_what_one_process_makes
 def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_path, pairs, alone, may_fork):
     to = tmp_path / "m"
     regard.train("translate", to=to, settings=settings(8, workers=1), **pairs)
-    plan, *_ = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
+    plan = plan_of(list(regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)))
     assert plan.config.workers == 2 and plan.config.train.grad_accumulation == 2
     assert "no longer bit for bit" in plan.note and "1 thread," in plan.note and "2 workers" in plan.note
     assert json.loads((to / "run" / "run.json").read_text())["inexact_from"] == [8]
@@ -79,7 +80,7 @@ def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_pat
 def test_sharded_weights_are_those_of_one_process_and_open_with_any_number(tmp_path, pairs, alone, may_fork):
     """FSDP: after 20 steps each weight is within 1e-5 of one process with the same batches."""
     to = tmp_path / "m"
-    plan, *_ = regard.training("translate", to=to, settings=settings(14, workers=2, shard=True), **pairs)
+    plan = plan_of(list(regard.training("translate", to=to, settings=settings(14, workers=2, shard=True), **pairs)))
     assert plan.config.shard is True
     resumed, *_ = regard.training("translate", to=to, settings=settings(20, workers=1, shard=True), **pairs)
     assert resumed.step == 14  # whole files, read by one process

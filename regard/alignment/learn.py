@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.alignment.hmm import Array, counted_jumps, first_jumps, follow
 from regard.alignment.lexical_table import RAREST, LexicalTable
 from regard.alignment.links import UNLIKE
-from regard.data.tokens import EncodedPairs
+from regard.data.tokens import EncodedPairs, TokenLists
 
 ROUNDS_ALONE, ROUNDS_AGREED, ROUNDS_ORDERED = 2, 3, 4  # of counting
 PART = 2000  # pairs of sentences whose links are made at a time
@@ -59,37 +59,55 @@ def learn_lexicon(pairs: EncodedPairs, vocab_size: int, is_word: Tensor) -> Lexi
 
     pairs: each side with its end; is_word (V,): which tokens have letters: a mark is not what a word comes from
     """
-    links = int((pairs.sources.lengths * pairs.targets.lengths).sum())
-    rows = torch.arange(0, len(pairs), max(1, -(-links // MOST_LINKS)))  # (R,)
-    keys, where, steps, places = _links(pairs, rows, vocab_size)
+    links = int(np.multiply(pairs.sources.lengths, pairs.targets.lengths, dtype=np.int64).sum())
+    chosen = pairs.sample(-(-len(pairs) // max(1, -(-links // MOST_LINKS))))
+    sides = _Side.of(chosen.sources), _Side.of(chosen.targets)
+    keys, where, steps, places = _links(sides, vocab_size)
     sources, targets = keys // vocab_size, keys % vocab_size  # (N,) each
     probabilities, back = _count(where, (steps, places), (sources, targets), vocab_size)
     del steps, places
     fits = torch.where(is_word[sources] == is_word[targets], 1.0, UNLIKE)  # (N,)
-    lengths = tuple(side.lengths[rows].numpy() for side in (pairs.sources, pairs.targets))
+    lengths = tuple(side.lengths.numpy() for side in sides)
     forward = _follow_all(where.numpy(), lengths, sources, probabilities, fits, vocab_size, is_back=False)
     backward = _follow_all(where.numpy(), lengths, targets, back, fits, vocab_size, is_back=True)
     return Lexicon(vocab_size, keys, forward[0], backward[0], (forward[1], backward[1]))
 
 
-def _links(pairs: EncodedPairs, rows: Tensor, vocab_size: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+@dataclass(frozen=True)
+class _Side:
+    """One side of all pairs that are counted."""
+
+    flat: Tensor  # (all tokens,)
+    starts: Tensor  # (R,)
+    lengths: Tensor  # (R,)
+
+    @classmethod
+    def of(cls, lists: TokenLists) -> "_Side":
+        flat, starts = (torch.from_numpy(array) for array in lists.whole())
+        return cls(flat, starts, torch.from_numpy(lists.lengths.astype(np.int64)))
+
+
+Sides = tuple[_Side, _Side]  # sources, targets
+
+
+def _links(sides: Sides, vocab_size: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Every source token with every target token of its pair: the entries (N,), and of each link (L,) its entry, and
     which target and which source token of the text it is. In parts and in few bytes: these are the largest things that
     a training holds.
     """
-    count = int((pairs.sources.lengths[rows] * pairs.targets.lengths[rows]).sum())
+    count = int((sides[0].lengths * sides[1].lengths).sum())
     small = torch.int32 if vocab_size**2 <= torch.iinfo(torch.int32).max else torch.int64
     every = torch.empty(count, dtype=small)  # (L,) entries by their keys
     steps, places = torch.empty(count, dtype=torch.int32), torch.empty(count, dtype=torch.int32)  # (L,) each
     known = torch.empty(0, dtype=small)  # (N,)
     start = seen = 0
-    for part in rows.split(PART):
-        sources, targets, mine, their = _links_of(pairs, part)
+    for part in torch.arange(len(sides[0].starts)).split(PART):
+        sources, targets, mine, their = _links_of(sides, part)
         here = slice(start, start + len(sources))
         every[here], steps[here], places[here] = sources * vocab_size + targets, mine + seen, their
         known = torch.unique(torch.cat([known, torch.unique(every[here])]))
         start += len(sources)
-        seen += int(pairs.targets.lengths[part].sum())
+        seen += int(sides[1].lengths[part].sum())
     where = every if small == torch.int32 else torch.empty_like(steps)
     for there, keys in zip(where.split(LINKS_AT_ONCE), every.split(LINKS_AT_ONCE), strict=True):
         there.copy_(torch.searchsorted(known, keys))
@@ -170,11 +188,12 @@ def _alike(ours: Array, theirs: Array) -> list[Array]:
     return [np.array(rows) for rows in groups]
 
 
-def _links_of(pairs: EncodedPairs, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _links_of(sides: Sides, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Every source token with every target token of its pair: (L,) sources, targets, and which target token of the
     text it is, and which source token."""
-    source_starts, source_sizes = pairs.sources.starts[rows], pairs.sources.lengths[rows]  # (R,) each
-    target_starts, target_sizes = pairs.targets.starts[rows], pairs.targets.lengths[rows]  # (R,) each
+    sources, targets = sides
+    source_starts, source_sizes = sources.starts[rows], sources.lengths[rows]  # (R,) each
+    target_starts, target_sizes = targets.starts[rows], targets.lengths[rows]  # (R,) each
     owner = torch.repeat_interleave(torch.arange(len(rows)), target_sizes)  # (T,) the pair of each target token
     first = torch.cumsum(target_sizes, 0) - target_sizes  # (R,)
     target_places = target_starts[owner] + torch.arange(len(owner)) - first[owner]  # (T,)
@@ -182,5 +201,5 @@ def _links_of(pairs: EncodedPairs, rows: Tensor) -> tuple[Tensor, Tensor, Tensor
     steps = torch.repeat_interleave(torch.arange(len(owner)), sizes)  # (L,)
     begin = torch.cumsum(sizes, 0) - sizes  # (T,)
     source_places = source_starts[owner][steps] + torch.arange(len(steps)) - begin[steps]  # (L,)
-    flat = pairs.sources.flat[source_places].long(), pairs.targets.flat[target_places[steps]].long()
+    flat = sources.flat[source_places], targets.flat[target_places[steps]]
     return *flat, steps, source_places

@@ -19,7 +19,8 @@ def make_shortlist(
     lexicon: Lexicon, pairs: EncodedPairs, pieces: Sequence[str], always: Sequence[int], most: int = LIKELY
 ) -> str:
     """always: ids that must stay within reach, whatever is translated; a source piece may always be copied."""
-    frequent = torch.bincount(pairs.targets.flat.long(), minlength=len(pieces)).argsort(descending=True, stable=True)
+    seen = torch.from_numpy(pairs.targets.whole()[0])
+    frequent = torch.bincount(seen, minlength=len(pieces)).argsort(descending=True, stable=True)
     everywhere = list(dict.fromkeys([*always, *frequent[:COMMON].tolist()]))
     likely = lexicon.likely(most)
     known = set(everywhere)

@@ -1,5 +1,6 @@
 """The progress of a training on a terminal: one reader of its events. Writes to stderr only."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from regard.cli.output import visible
 from regard.text.corpus import counted
 from regard.train import training
 from regard.training.card import count_in_words, describe_shape
+from regard.training.encode import Preparing
 from regard.training.loop import Progress as Step
 from regard.training.loop import Validated
 from regard.training.plan import Plan
@@ -50,6 +52,7 @@ class Report:
         self._seconds = self._reported = 0.0
         self._loss = self._speed = 0.0
         self._newest_score = ""
+        self._printed = time.monotonic()
         columns = (TextColumn("{task.fields[line]}"), BarColumn(), _TimeLeft())
         self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self._bar.add_task("training", total=None, line="", left=None)
@@ -62,9 +65,11 @@ class Report:
         """Ends the live display."""
         self._bar.stop()
 
-    def show(self, event: Plan | Step | Validated | Finished) -> None:
+    def show(self, event: Preparing | Plan | Step | Validated | Finished) -> None:
         """Shows one event."""
         match event:
+            case Preparing():
+                self._show_preparing(event)
             case Plan():
                 self._show_plan(event)
             case Step():
@@ -81,6 +86,15 @@ class Report:
                 self.print_status(f"The model is in {event.folder}")
                 if event.note:
                     self.print_status(event.note)
+
+    def _show_preparing(self, event: Preparing) -> None:
+        """On a terminal how far a stage is; elsewhere a line now and then, if it takes long."""
+        self._bar.start()
+        done = f"{event.stage}: {event.done:,}" if event.done else event.stage
+        self._bar.update(self._task, line=done, completed=event.done, total=event.total, left=event.left)
+        if not self.console.is_terminal and time.monotonic() - self._printed >= STATUS_SECONDS:
+            self._printed = time.monotonic()
+            self.print_status(done + ("" if event.left is None else f", ~{_duration(event.left)} left"))
 
     def _show_plan(self, plan: Plan) -> None:
         self._plan = plan

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from regard.data.batch import PairBatch, StoryBatch, TextBatch
-from regard.data.tokens import EncodedStories, TokenLists
+from regard.data.tokens import Array, EncodedStories, TokenLists
 
 
 def collate_pairs(
@@ -21,10 +22,10 @@ def collate_pairs(
     return PairBatch(tokens, source, target, labels)
 
 
-def collate_blocks(stream: Tensor, starts: Tensor, length: int) -> TextBatch:
+def collate_blocks(stream: Array, starts: Tensor, length: int) -> TextBatch:
     """Blocks of a stream of ids (N,), each read from its start (B,): every place predicts the next."""
-    places = starts[:, None] + torch.arange(length + 1)  # (B, T + 1)
-    rows = stream[places].long()  # (B, T + 1)
+    places = starts.numpy()[:, None] + np.arange(length + 1)  # (B, T + 1)
+    rows = torch.from_numpy(stream[places].astype(np.int64))  # (B, T + 1)
     return TextBatch(len(starts) * length, rows[:, :-1].contiguous(), rows[:, 1:].contiguous(), None)
 
 

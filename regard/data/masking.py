@@ -18,26 +18,36 @@ CHUNK = 1000  # lines encoded between two checks for a stop
 TOKENS_PER_BATCH = 8192
 
 
-def read_texts(files: TextFiles) -> list[str]:
+def each_line(files: TextFiles) -> Iterator[str]:
     """Every line with text on it."""
-    lines = [line for line in files.lines() if line.strip()]
+    return (line for line in files.lines() if line.strip())
+
+
+def read_texts(files: TextFiles) -> list[str]:
+    """Every line with text on it, in a list; an error if there is none."""
+    lines = list(each_line(files))
     if not lines:
         raise CorpusError(f"{', '.join(map(str, files.paths[:3]))}: no line has text on it; nothing to learn from")
     return lines
 
 
+def cut_texts(lines: list[str], tokenizer: Tokenizer, longest: int) -> Iterator[list[int]]:
+    """Lines as ids between their marks; a line of more than `longest` tokens is cut into parts, nothing is lost."""
+    start, end = tokenizer.encode("")
+    for ids in tokenizer.encode_all(lines, is_part=True):
+        for place in range(0, len(ids), longest - 2):
+            yield [start, *ids[place : place + longest - 2], end]
+
+
 def encode_texts(
     lines: list[str], tokenizer: Tokenizer, longest: int, check: Callable[[], None] = lambda: None
 ) -> TokenLists:
-    """Lines as ids between their marks; a line of more than `longest` tokens is cut into parts, nothing is lost."""
-    start, end = tokenizer.encode("")
+    """The same of many lines, packed."""
 
     def parts() -> Iterator[list[int]]:
         for first in range(0, len(lines), CHUNK):
             check()
-            for ids in tokenizer.encode_all(lines[first : first + CHUNK], is_part=True):
-                for place in range(0, len(ids), longest - 2):
-                    yield [start, *ids[place : place + longest - 2], end]
+            yield from cut_texts(lines[first : first + CHUNK], tokenizer, longest)
 
     return TokenLists.of(parts())
 

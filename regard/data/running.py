@@ -1,7 +1,9 @@
 """Running text as one stream of ids."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from regard.data.tokens import TokenLists
@@ -9,6 +11,16 @@ from regard.text.running import split_lines
 from regard.text.tokenizer import Tokenizer
 
 LINES = 10_000  # lines that are encoded between two checks whether to stop
+
+
+def encode_lines(lines: Iterable[str | None], tokenizer: Tokenizer) -> list[list[int]]:
+    """Lines as ids; None is the end of a document, but at the beginning that of the one before."""
+    given = list(lines)
+    found = iter(tokenizer.encode_all([line for line in given if line is not None], is_part=True))
+    ids = [[tokenizer.end_id] if line is None else next(found) for line in given]
+    if given and given[0] is None:
+        ids[0] = [tokenizer.begin_id]
+    return ids
 
 
 def encode_stream(texts: list[str], tokenizer: Tokenizer, check: Callable[[], None] = lambda: None) -> Tensor:
@@ -20,7 +32,7 @@ def encode_stream(texts: list[str], tokenizer: Tokenizer, check: Callable[[], No
             lines = split_lines(text)
             for start in range(0, len(lines), LINES):
                 check()
-                yield from tokenizer.encode_all(lines[start : start + LINES], is_part=True)
+                yield from encode_lines(lines[start : start + LINES], tokenizer)
             yield [tokenizer.end_id]
 
-    return TokenLists.of(parts()).flat
+    return torch.from_numpy(TokenLists.of(parts()).flat.astype(np.int64))

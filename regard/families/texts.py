@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from regard.errors import ConfigError
-from regard.text.corpus import LeftOut, fingerprint, refuse_unread
+from regard.text.corpus import LeftOut, refuse_unread
 from regard.text.readers import find_kind
 from regard.text.readers.rows import Choice
-from regard.text.running import TextFiles, named
-from regard.training.recipe import Corpus, name_files
+from regard.text.running import TextFiles
+from regard.text.stream import Examples
+from regard.training.recipe import Corpus
 
 Paths = str | Path | list[str | Path]
-Splitter = Callable[[list[Any]], tuple[list[Any], list[Any]]]  # examples -> (to learn from, held out)
 
 
 def gather_texts(
@@ -34,24 +33,16 @@ def gather_texts(
     return train, held_out
 
 
-def read_corpus(
-    role: str, files: TextFiles, valid_files: TextFiles | None, read: Callable[[TextFiles], list[Any]], split: Splitter
-) -> Corpus:
-    """All examples; without files to validate on, some are held out, the same ones every time."""
-    examples = read(files)
-    roles = {f"{role}_{number}": path for number, path in enumerate(files.paths, start=1)}
+def corpus_of(role: str, files: TextFiles, valid_files: TextFiles | None, examples: Examples) -> Corpus:
+    """Examples of plain text files, and where they are from."""
+    paths = {f"{role}_{number}": path for number, path in enumerate(files.paths, start=1)}
     if valid_files is not None:
-        valid = read(valid_files)
-        roles |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
-    else:
-        with named(files.paths):
-            examples, valid = split(examples)
+        paths |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
     skipped: dict[str, list[Path]] = {}
     for path, reason in (one for text in (files, valid_files) if text for one in text.skipped):
         skipped.setdefault(reason, []).append(path)
     left_out = [LeftOut(reason, len(paths), _some(paths), "files") for reason, paths in skipped.items()]
-    prints = {role: fingerprint(path) for role, path in roles.items()}
-    return Corpus(examples, valid, left_out, prints, name_files(roles), reading=files.reading)
+    return Corpus(examples, paths, left_out, reading=files.reading)
 
 
 def _some(paths: list[Path]) -> str:

@@ -3,8 +3,9 @@
 Lines end at `\\n` and nowhere else. Knows nothing of tokens: what is too long is decided later.
 """
 
+import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -21,6 +22,7 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
 NO_LANGUAGES = {"txt", "src", "tgt", "trg", "ref"}  # endings and names that are as short as codes
 HEAD = 4096  # bytes of a beginning
+BLOCK = 2**18  # bytes that are read at a time
 LONGEST_LINE = 2**20  # bytes of a line of a pair or a story
 LONGEST_RUNNING = 2**27  # bytes of a line of running text, which may be one line as a whole
 
@@ -117,9 +119,13 @@ def read_lines(path: Path, *, keeps_ends: bool = False, longest: int = LONGEST_L
     number = 0
     try:
         with open_text(path) as file:
-            for number, raw in enumerate(limited_lines(file, path, longest), start=1):
-                line = _decode(path, number, raw)
-                yield line + "\n" if keeps_ends and raw.endswith(b"\n") else line
+            for block in _whole_lines(file, path, longest):
+                lines = _decode_block(path, number, block)
+                number += len(lines)
+                if keeps_ends:
+                    lines[:-1] = [line + "\n" for line in lines[:-1]]
+                    lines[-1] += "\n" * block.endswith(b"\n")
+                yield from lines
     except EOFError as problem:
         raise CorpusError(f"{path} is damaged after line {number} ({problem}); fetch or pack it again") from None
     except OSError as problem:
@@ -141,17 +147,21 @@ def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
         (pairs if pair.source.strip() and pair.target.strip() else empty).append(pair)
     if not pairs:
         raise _nothing_in(files)
-    left_out = _header_of(files)
-    if empty:
-        side = files.source if not empty[0].source.strip() else files.target or files.source
-        unit = "line" if files.target else kind_of(files).unit
-        left_out.append(LeftOut("empty on one side", len(empty), f"{side} {unit} {empty[0].line}"))
-    return pairs, left_out
+    some = [replace(why_empty(files, empty[0]), count=len(empty))] if empty else []
+    return pairs, [*header_of(files), *some]
 
 
-def _header_of(files: PairFiles) -> list[LeftOut]:
+def header_of(files: PairFiles) -> list[LeftOut]:
+    """The first line, if it names the columns."""
     header = files.reading.get("header")
     return [LeftOut("a header", 1, f"{files.source} line 1: {header}", "lines")] if header else []
+
+
+def why_empty(files: PairFiles, pair: Pair) -> LeftOut:
+    """Why a pair without text is left out."""
+    side = files.source if not pair.source.strip() else files.target or files.source
+    unit = "line" if files.target else kind_of(files).unit
+    return LeftOut("empty on one side", 1, f"{side} {unit} {pair.line}")
 
 
 def verify_pairs(files: PairFiles) -> None:
@@ -260,15 +270,49 @@ def open_text(path: Path) -> IO[bytes]:
     return file
 
 
-def limited_lines(file: IO[bytes], path: Path, longest: int) -> Iterator[bytes]:
-    """Lines with their ends; one without end would fill the memory, and is refused."""
-    number = 0
+def limited_lines(file: IO[bytes], path: Path, longest: int, number: int = 0) -> Iterator[bytes]:
+    """Lines with their ends; one without end would fill the memory, and is refused. number: of lines before these."""
     while raw := file.readline(longest + 2):
         number += 1
         if len(raw) > longest + 1:
             raise CorpusError(f"{path} line {number} has more than {longest // 2**20} MB; a line of text is shorter. "
                               f"Is it text, with line ends that are \\n?")  # fmt: skip
         yield raw
+
+
+def _whole_lines(file: IO[bytes], path: Path, longest: int) -> Iterator[bytes]:
+    """The file in blocks that end where a line ends; a line without end would fill the memory, and is refused."""
+    pieces: list[bytes] = []  # of a line whose end is not read yet
+    number = 0
+    while read := file.read(BLOCK):
+        end = read.rfind(b"\n") + 1
+        pieces.append(read[:end] if end else read)
+        if sum(map(len, pieces)) > longest:  # one of its lines may be too long
+            for _ in limited_lines(io.BytesIO(b"".join(pieces)), path, longest, number):
+                pass
+        if end:
+            yield (block := b"".join(pieces))
+            number += block.count(b"\n")
+            pieces = [read[end:]]
+    if rest := b"".join(pieces):
+        yield rest
+
+
+def _decode_block(path: Path, before: int, block: bytes) -> list[str]:
+    """The lines of a block, which has so many before it."""
+    whole = block.removesuffix(b"\n")
+    try:
+        text = whole.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"  # line by line, to say where
+    if "\0" in text:
+        return [_decode(path, number, raw) for number, raw in enumerate(whole.split(b"\n"), start=before + 1)]
+    lines = text.split("\n")
+    if "\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]  # of a file from Windows
+    if before == 0:
+        lines[0] = lines[0].removeprefix("\ufeff")
+    return lines
 
 
 def _decode(path: Path, number: int, raw: bytes) -> str:

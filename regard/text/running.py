@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import random
+import math
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from regard.errors import ConfigError, CorpusError
 from regard.text.corpus import HEAD, LONGEST_RUNNING, UTF16_MARKS, open_rows, read_lines, read_whole
@@ -16,8 +19,11 @@ from regard.text.readers.documents import find_document
 from regard.text.readers.folders import files_below, find_shards, is_dataset, nothing_matches, refuse_splits
 from regard.text.readers.packed import open_unpacked, without_packing
 from regard.text.readers.rows import Choice
+from regard.text.stream import SAMPLE, Examples, Thinned
 
 SHARE = 20  # one part in this many is held out when no text to validate on is given
+MOST_HELD_OUT = 2_000_000  # characters of a document
+CHUNK_CHARACTERS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,14 @@ class TextFiles:
                 yield from (text for _, text in self.rows(path))
             else:
                 yield read_whole(path)
+
+    def by_lines(self) -> Iterator[Iterator[list[str]]]:
+        """Their documents, each as its lines with their ends, thousands at a time."""
+        for path in self.paths:
+            if path in self.tables:
+                yield from (_some(split_lines(text)) for _, text in self.rows(path))
+            else:
+                yield _some(read_lines(path, keeps_ends=True, longest=LONGEST_RUNNING))
 
     def lines(self) -> Iterator[str]:
         """All lines of their texts."""
@@ -150,21 +164,128 @@ def split_lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def hold_out_documents(texts: list[str], seed: int) -> tuple[list[str], list[str]]:
-    """Splits off one part in twenty: whole documents if there are many, else the end of each one."""
-    if len(texts) >= SHARE:
-        order = list(range(len(texts)))
-        random.Random(seed).shuffle(order)
-        chosen = set(order[: len(texts) // SHARE])
-        return [t for i, t in enumerate(texts) if i not in chosen], [t for i, t in enumerate(texts) if i in chosen]
-    train, valid = [], []
-    for text in texts:
-        cut = len(text) - max(1, len(text) // SHARE)
-        line_end = text.rfind("\n", len(text) // 2, cut)
-        cut = line_end + 1 if line_end > 0 else cut
-        train.append(text[:cut])
-        valid.append(text[cut:])
-    return [text for text in train if text], [text for text in valid if text]
+class RunningExamples(Examples):
+    """Documents of any length: chunks of their lines, with None before the first document and after each.
+
+    Without text to validate on, one part in twenty is held out: whole documents if there are many, else their ends.
+    """
+
+    def __init__(self, files: TextFiles, seed: int, valid: list[str] | None = None) -> None:
+        super().__init__(valid)
+        self._files, self._seed, self._has_valid = files, seed, valid is not None
+        self._lines = 0
+        self._shares: list[int] = []  # of few documents: characters of each that are learned from
+        self._held_until = 0  # of many documents: one in twenty is held out, up to this one
+
+    @property
+    def items(self) -> int:
+        """Lines, about."""
+        return self._lines
+
+    def survey(self) -> Iterator[int]:
+        """Reads all of it; yields how many lines were read so far."""
+        sample, characters, held = Thinned(SAMPLE), 0, 0
+        is_many = sum(1 for _ in islice(self._files.by_lines(), SHARE)) == SHARE
+        for number, document in enumerate(self._files.by_lines()):
+            is_held = is_many and not self._has_valid and held < MOST_HELD_OUT and self._is_chosen(number)
+            length, tail = 0, _Tail()
+            for lines in document:
+                length, self._lines = length + sum(map(len, lines)), self._lines + len(lines)
+                tail.add(lines)
+                if not is_held:
+                    sample.add(lines)
+                yield self._lines
+            if is_held:
+                self.valid += ["".join(tail.lines)] * tail.has_text
+                held, self._held_until = held + length, number + 1
+            elif is_many or self._has_valid or not tail.has_text:
+                share = length * tail.has_text
+            else:
+                ending = tail.last(max(1, min(length // SHARE, MOST_HELD_OUT)), longest=length // 2)
+                self.valid.append(ending)
+                share = length - len(ending)
+            self._shares += [] if is_many else [share]
+            characters += 0 if is_held else share
+            self.count += not is_held and share > 0
+        if not self.count:
+            raise _nothing_in(self._files)
+        self.sample, taken = sample.kept, sum(map(len, sample.kept))
+        self.words = round(sum(max(len(line.split()), len(line) // 6) for line in sample.kept) * characters / taken)
+
+    def _is_chosen(self, number: int) -> bool:
+        """One document of every twenty, at random."""
+        return zlib.crc32(f"{self._seed} {number // SHARE}".encode()) % SHARE == number % SHARE
+
+    def _share(self, number: int) -> float:
+        """How many characters of a document are learned from."""
+        if self._shares:
+            return self._shares[number]
+        return 0 if number < self._held_until and self._is_chosen(number) else math.inf
+
+    def chunks(self, first: int = 0) -> Iterator[list[str | None]]:
+        """The text to learn from, beginning with this chunk."""
+        return islice(self._chunks(), first, None)
+
+    def _chunks(self) -> Iterator[list[str | None]]:
+        chunk: list[str | None] = [None]
+        size = 0
+        for number, document in enumerate(self._files.by_lines()):
+            left, has_text = self._share(number), False
+            for lines in document if left else ():
+                for line in lines:
+                    if left > 0:
+                        chunk.append(line if left >= len(line) else line[: int(left)])
+                        left, size, has_text = left - len(line), size + len(line), True
+                if size >= CHUNK_CHARACTERS:
+                    yield chunk
+                    chunk, size = [], 0
+            if has_text:
+                chunk.append(None)
+        yield chunk
+
+    def state(self) -> dict[str, Any]:
+        """What the survey found, but for the sample: as JSON."""
+        return super().state() | {"shares": self._shares, "held_until": self._held_until, "lines": self._lines}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """As after the survey whose state this is."""
+        super().restore(state)
+        self._shares, self._held_until, self._lines = state["shares"], state["held_until"], state["lines"]
+
+
+class _Tail:
+    """The last lines of a document, as many as may be held out; and whether it has any text."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.has_text = False
+        self._size = 0
+
+    def add(self, lines: list[str]) -> None:
+        """The lines that come next."""
+        self.has_text = self.has_text or any(line.strip() for line in lines)
+        self.lines += lines
+        self._size += sum(map(len, lines))
+        while self._size - len(self.lines[0]) > 2 * MOST_HELD_OUT:
+            self._size -= len(self.lines.pop(0))
+
+    def last(self, size: int, longest: int) -> str:
+        """The end of at least this size, beginning with a line if that keeps it below `longest`."""
+        held = ""
+        for line in reversed(self.lines):
+            if len(held) >= size:
+                return held
+            if len(held) + len(line) > longest:
+                return (line + held)[-size:]
+            held = line + held
+        return held[-size:] if len(held) > longest else held
+
+
+def _some(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Lines, thousands at a time."""
+    every = iter(lines)
+    while some := list(islice(every, 10_000)):
+        yield some
 
 
 @contextmanager

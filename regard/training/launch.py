@@ -15,6 +15,7 @@ from regard.training import workers
 from regard.training.arguments import Request
 from regard.training.checkpoint import CheckpointStore, TrainState
 from regard.training.distributed import Place, World, joined
+from regard.training.encode import Preparing
 from regard.training.forked import ForkedWorker, forked_workers
 from regard.training.init_from import InitFrom, Start
 from regard.training.plan import Plan, assemble
@@ -30,7 +31,7 @@ Load = Callable[..., Any]  # opens a model, as `regard.load` does
 
 def launch(
     request: Request, to: Path, start: Start | None, fresh: bool, stopper: Stopper, load: Load
-) -> Iterator[Plan | Event]:
+) -> Iterator[Preparing | Plan | Event]:
     """All events of a training; a run that was prepared before is resumed."""
     place = Place.launched()
     if place is not None and place.rank > 0:
@@ -46,7 +47,7 @@ def launch(
         try:
             record = None if fresh else read_record(run.path)
             init_from = InitFrom.read(request.recipe, start, load) if start else None
-            prepared = prepare(
+            prepared = yield from prepare(
                 request.recipe, run.path, record, request.train_files, request.valid_files, request.wanted, check,
                 world.size if world else None, init_from,
             )  # fmt: skip
@@ -92,7 +93,7 @@ def _follow(to: Path, place: Place, device: str) -> Iterator[Finished]:
 def _train(
     recipe: Recipe, to: Path, run: OwnedRun, prepared: PreparedRun, is_new: bool, check: Check, world: World | None,
     reserve: list[ForkedWorker], load: Load,
-) -> Iterator[Plan | Event]:  # fmt: skip
+) -> Iterator[Preparing | Plan | Event]:  # fmt: skip
     """Puts the processes together, plans, and trains."""
     with deterministic(prepared.config.threads or 1), ExitStack() as stack:
         state = CheckpointStore(run.path / STATE).newest() or TrainState()

@@ -1,29 +1,37 @@
-"""Text is read and encoded, and every setting decided; a run that is resumed keeps what was decided before."""
+"""Text is read and encoded, and every setting decided; a run that is resumed keeps what was decided before.
+
+The text is read twice and never held: a survey counts it and takes a sample for the vocabulary, then it is encoded
+chunk by chunk into a store on disk. The record of the run is written in between, so that encoding can be resumed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Generator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from regard.config import RunConfig, Settings, change, default_learning_rate, differences, merge, nearest, resolve
-from regard.data.store import open_tensors, write_tensors
+from regard.data.store import TokenStore
 from regard.device import choose_device
 from regard.errors import ConfigError, RunError
-from regard.files import has_hash, hash_file, write_whole
+from regard.files import read_regular, write_whole
 from regard.formats.tokenizers import read_tokenizer
 from regard.text.corpus import LeftOut
 from regard.text.running import named
 from regard.text.tokenizer import Tokenizer
+from regard.training.encode import LEARNING, Preparing, encode_corpus, survey, try_encoding
 from regard.training.init_from import InitFrom
 from regard.training.reading import describe_reading, other_facts, other_text
-from regard.training.recipe import Check, Corpus, Encoded, Recipe
-from regard.training.record import RECORD, START, TOKENS, clear, write_record
+from regard.training.recipe import Check, Corpus, Recipe
+from regard.training.record import RECORD, START, SURVEY, clear, write_record
 from regard.training.settings import refuse_unused
 
 PATIENCE = 8  # validations in a row without improvement before early stopping, where no stop is set
 MAY_CHANGE = ("stop.", "workers:", "threads:", "shard:")  # in the middle of a run
-FORMAT = 3  # of run.json; 1 and 2 had other names of settings
+FORMAT = 3  # of run.json; earlier ones had other names of settings, and another order of the examples
+MOST_SURVEY_BYTES = 2**30
 MOST_NAMED = 6  # differences that a message lists
 
 
@@ -39,11 +47,12 @@ class DatasetInfo:
     bases: list[dict[str, Any]]  # the models it began from, if not with fresh weights
 
     @classmethod
-    def of(cls, corpus: Corpus, left_out: list[LeftOut], start: dict[str, Any] | None) -> DatasetInfo:
-        """start: as run.json has it."""
-        bases = start["bases"] if start else []
-        every = [*corpus.left_out, *left_out]
-        return cls(len(corpus.train), corpus.valid, every, corpus.fingerprints, corpus.files, bases)
+    def of(cls, corpus: Corpus, store: TokenStore, record: dict[str, Any]) -> DatasetInfo:
+        """Of a corpus that is encoded. record: as run.json has it."""
+        bases = record.get("start", {}).get("bases", [])
+        later = [LeftOut(**entry) for entry in store.about["left_out"]]
+        left_out = [*corpus.left_out, *corpus.examples.left_out, *later]
+        return cls(corpus.examples.count, corpus.examples.valid, left_out, record["fingerprints"], corpus.files, bases)
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,9 @@ class PreparedRun:
     note: str | None = None  # what is not as it was before it was resumed
 
 
+Preparation = Generator[Preparing, None, PreparedRun]
+
+
 def prepare(
     recipe: Recipe,
     run: Path,
@@ -67,28 +79,41 @@ def prepare(
     check: Check,
     launched: int | None,
     init_from: InitFrom | None = None,
-) -> PreparedRun:
+) -> Preparation:
     """A run as its record has it, if that is about the same text and settings; a new one if there is no record.
 
     init_from: a model whose weights, shape and tokenizer are taken over.
     """
     if record is None:
-        return _prepare_new(recipe, run, train_files, valid_files, wanted, check, init_from)
+        return (yield from _prepare_new(recipe, run, train_files, valid_files, wanted, check, init_from))
     if init_from and record.get("start", {}).get("weights") != init_from.weights_sha256:
         raise RunError(f"{run.parent} was not begun from the weights in {init_from.where}; add --fresh to start over, "
                        f"or train to another folder")  # fmt: skip
     before = _resolve_record(recipe, run, record)
     corpus = recipe.read(train_files, valid_files, before)
+    reading = describe_reading(corpus, record)
     kept = {name: value for name, value in record["config"].items() if name != "stop"}
-    ends = {"stop": _defaults(recipe, corpus, merge(kept, wanted)).get("stop", {})}
+    changed = other_text(record, reading)
+    if not changed:
+        yield from _restore_survey(run, corpus, check)
+    ends = {} if changed else {"stop": _defaults(recipe, corpus, merge(kept, wanted)).get("stop", {})}
     kept = merge(merge(kept, ends), other_facts(record, corpus))
     config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})), recipe.config)
     refuse_unused(recipe, wanted, config)
+    _refuse_changes(run, differences(before, config), changed)
     tokenizer: Any = read_tokenizer(run, rows=before.model.vocab_size)
-    _refuse_changes(run, differences(before, config), other_text(record, describe_reading(corpus)))
-    left_out = _keep_tokens(recipe, run, record, corpus, tokenizer, config, check)
-    dataset = DatasetInfo.of(corpus, left_out, record.get("start"))
-    return PreparedRun(config, tokenizer, dataset, record, _note(before, config))
+    record |= reading
+    store = yield from _encode(recipe, run, corpus, tokenizer, config, check)
+    return PreparedRun(config, tokenizer, DatasetInfo.of(corpus, store, record), record, _note(before, config))
+
+
+def _restore_survey(run: Path, corpus: Corpus, check: Check) -> Generator[Preparing]:
+    """What the survey found when the run began; if that is gone or damaged, the text is read again."""
+    try:
+        corpus.examples.restore(json.loads(read_regular(run / SURVEY, MOST_SURVEY_BYTES)))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        yield from survey(corpus.examples, check)
+        write_whole(run / SURVEY, json.dumps(corpus.examples.state()) + "\n")
 
 
 def _refuse_changes(run: Path, settings: list[str], text: list[str]) -> None:
@@ -116,55 +141,46 @@ def _resolve_record(recipe: Recipe, run: Path, record: dict[str, Any]) -> RunCon
 def _prepare_new(
     recipe: Recipe, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check,
     init_from: InitFrom | None,
-) -> PreparedRun:  # fmt: skip
+) -> Preparation:  # fmt: skip
     corpus = recipe.read(train_files, valid_files, resolve(wanted, recipe.config))
+    with named(corpus.paths.values()):
+        yield from survey(corpus.examples, check)
     config = decide(recipe, corpus, init_from.shape(wanted) if init_from else wanted)
     refuse_unused(recipe, wanted, config)
+    yield Preparing(LEARNING, 0)
     check()
     tokenizer = init_from.tokenizer if init_from else recipe.learn(corpus, config, check)
     check()
     if not init_from:
         config = change(config, {"model": {"vocab_size": tokenizer.vocab_size}})
-    with named(map(Path, corpus.files.values())):
-        encoded = recipe.encode(corpus.train, tokenizer, config, check)
+    with named(corpus.paths.values()):
+        try_encoding(recipe, corpus.examples, tokenizer, config)
+    record = {"format": FORMAT, "config": config.model_dump(mode="json"), **describe_reading(corpus)}
     clear(run)  # only now that a new run can begin
     for name, content in tokenizer.files().items():
         write_whole(run / name, content)
-    record = {
-        "format": FORMAT,
-        "config": config.model_dump(mode="json"),
-        **describe_reading(corpus),
-        "tokens_sha256": _write_tokens(run, encoded),
-    }
+    write_whole(run / SURVEY, json.dumps(corpus.examples.state()) + "\n")
+    corpus.examples.release()
     if init_from:
         record["start"] = {
             "from": init_from.name, "weights": init_from.weights_sha256, "bases": init_from.bases
         }  # fmt: skip
         init_from.keep(run / START)
     write_record(run, record)
-    dataset = DatasetInfo.of(corpus, encoded.left_out, record.get("start"))
-    return PreparedRun(config, tokenizer, dataset, record)
+    store = yield from _encode(recipe, run, corpus, tokenizer, config, check)
+    return PreparedRun(config, tokenizer, DatasetInfo.of(corpus, store, record), record)
 
 
-def _keep_tokens(
-    recipe: Recipe,
-    run: Path,
-    record: dict[str, Any],
-    corpus: Corpus,
-    tokenizer: Tokenizer,
-    config: RunConfig,
-    check: Check,
-) -> list[LeftOut]:
-    """What was left out when the text was encoded; it is encoded again if what was kept of it is gone or damaged."""
-    path = run / TOKENS
-    if not has_hash(path, record.get("tokens_sha256")):
-        record["tokens_sha256"] = _write_tokens(run, recipe.encode(corpus.train, tokenizer, config, check))
-    return [LeftOut(**entry) for entry in open_tensors(path)[1]["left_out"]]
-
-
-def _write_tokens(run: Path, encoded: Encoded) -> str:
-    write_tensors(run / TOKENS, encoded.tensors, {"left_out": [asdict(entry) for entry in encoded.left_out]})
-    return hash_file(run / TOKENS)
+def _encode(
+    recipe: Recipe, run: Path, corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Check
+) -> Generator[Preparing, None, TokenStore]:
+    """The encoded text: as it was kept, else what is missing of it is encoded; all of it if it was damaged."""
+    store = TokenStore(run)
+    if not store.is_whole():
+        if store.is_finished:
+            store.clear()
+        yield from encode_corpus(recipe, corpus.examples, tokenizer, config, store, check)
+    return store
 
 
 def _note(before: RunConfig, now: RunConfig) -> str | None:

@@ -1,46 +1,57 @@
-"""What a run has read: the examples themselves decide whether a run may be resumed, the options say what differs.
+"""What a run has read: its files and how they are read decide whether it may be resumed, without reading them again.
 
-Knows no family: examples are whatever the family read, as JSON.
+A file is as it was if its size and time are; else its content is hashed, unpacked if it is packed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from regard.errors import CorpusError
+from regard.text.corpus import fingerprint, open_text
 from regard.training.recipe import Corpus
 
-CHUNK = 1000  # examples that are hashed at a time
+BLOCK = 2**20  # bytes that are hashed at a time
 
 
-def describe_reading(corpus: Corpus) -> dict[str, Any]:
-    """What run.json keeps of the text: its files, how they were read, and the hash of what came of it."""
+def describe_reading(corpus: Corpus, before: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What run.json keeps of the text: its files, their content, and how they are read. before: what it has kept."""
+    files = {role: _describe_file(path, before and before["text"].get(role)) for role, path in corpus.paths.items()}
     return {
-        "fingerprints": corpus.fingerprints,
+        "fingerprints": {role: file["sha256"] for role, file in files.items()},
         "files": corpus.files,
+        "text": files,
         "reading": corpus.reading,
         "facts": corpus.facts,
-        "examples": {"train": hash_examples(corpus.train), "valid": hash_examples(corpus.valid)},
     }
 
 
-def hash_examples(examples: list[Any]) -> str:
-    """SHA-256 of the examples in their order."""
+def _describe_file(path: Path, before: dict[str, Any] | None) -> dict[str, Any]:
+    try:
+        found = path.stat()
+    except OSError as problem:
+        raise CorpusError(f"{path} cannot be read: {problem.strerror}") from None
+    stamp = {"size": found.st_size, "modified": found.st_mtime_ns}
+    if before and stamp == {name: before[name] for name in stamp}:
+        return before
+    return stamp | {"sha256": fingerprint(path), "content": _hash_content(path)}
+
+
+def _hash_content(path: Path) -> str:
+    """SHA-256 of a file's text, unpacked."""
     found = hashlib.sha256()
-    for start in range(0, len(examples), CHUNK):
-        found.update(json.dumps(examples[start : start + CHUNK], default=asdict).encode())
+    with open_text(path) as file:
+        while block := file.read(BLOCK):
+            found.update(block)
     return found.hexdigest()
 
 
 def other_text(record: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """`what: old -> new` for all that is read otherwise; nothing if all examples are the same."""
-    if record["examples"] == now["examples"]:
-        return []
-    changed = [*_other_files(record, now), *_other_options(record["reading"], now["reading"])]
-    return changed or ["it is read otherwise, by another version of regard or with options that were not recorded"]
+    """`what: old -> new` for all that is read otherwise."""
+    return [*_other_files(record, now), *_other_options(record["reading"], now["reading"])]
 
 
 def other_facts(record: dict[str, Any], corpus: Corpus) -> dict[str, Any]:
@@ -54,7 +65,7 @@ def other_facts(record: dict[str, Any], corpus: Corpus) -> dict[str, Any]:
 
 
 def _other_files(record: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    before, after = record["fingerprints"], now["fingerprints"]
+    before, after = ({role: file["content"] for role, file in one["text"].items()} for one in (record, now))
     old, new = record["files"], now["files"]
     if before != after and sorted(before) == sorted(after) and sorted(before.values()) == sorted(after.values()):
         yield f"order of the files: {', '.join(old.values())} -> {', '.join(new.values())}"

@@ -13,8 +13,10 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from regard.config import ModelConfig, RunConfig, Settings
+from regard.data.tokens import Array
 from regard.folder import Content, ModelFolder
 from regard.text.corpus import LeftOut
+from regard.text.stream import Examples
 from regard.text.tokenizer import Tokenizer
 
 Check = Callable[[], None]  # called often during long work; raises to stop
@@ -22,22 +24,25 @@ Check = Callable[[], None]  # called often during long work; raises to stop
 
 @dataclass(frozen=True)
 class Corpus:
-    """Text to learn from, and text held out to score with."""
+    """Text to learn from and text held out to score with: where it is, and how it is read."""
 
-    train: list[Any]
-    valid: list[Any]
-    left_out: list[LeftOut]
-    fingerprints: dict[str, str]  # role -> SHA-256 of the file
-    files: dict[str, str]  # role -> name of the file
+    examples: Examples
+    paths: dict[str, Path]  # role -> file
+    left_out: list[LeftOut] = field(default_factory=list)  # before anything was read, such as binary files in a folder
     facts: Settings = field(default_factory=dict)  # settings that follow from the files, such as the languages
-    reading: dict[str, str] = field(default_factory=dict)  # how the files were read, such as their columns
+    reading: dict[str, str] = field(default_factory=dict)  # how the files are read, such as their columns
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Role -> bare name: all that a published model records of its files."""
+        return {role: path.name for role, path in self.paths.items()}
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Examples as ids: named tensors, to be kept in a file."""
+    """Examples as ids: named arrays, to be kept one chunk after another; NAME.flat and NAME.sizes are lists of ids."""
 
-    tensors: dict[str, Tensor]
+    arrays: dict[str, Array]
     left_out: list[LeftOut] = field(default_factory=list)
 
 
@@ -84,7 +89,7 @@ def no_snapshots(model: nn.Module, valid: list[Any], tokenizer: Tokenizer) -> li
     return []
 
 
-def no_artifacts(model: nn.Module, tensors: dict[str, Tensor], valid: list[Any], tokenizer: Tokenizer) -> Artifacts:
+def no_artifacts(model: nn.Module, arrays: dict[str, Array], valid: list[Any], tokenizer: Tokenizer) -> Artifacts:
     """Most families need none."""
     return Artifacts()
 
@@ -104,8 +109,8 @@ class Recipe:
     # Of the corpus, the kind and the minutes on a CPU, if set: the default settings, the size among them.
     defaults: Callable[[Corpus, str, float | None], Settings]
     learn: Callable[[Corpus, RunConfig, Check], Tokenizer]
-    encode: Callable[[list[Any], Tokenizer, RunConfig, Check], Encoded]
-    batches: Callable[[dict[str, Tensor], Tokenizer, RunConfig], TrainBatches]  # of what was encoded
+    encode: Callable[[list[Any], Tokenizer, RunConfig], Encoded]  # of a chunk of the examples
+    batches: Callable[[dict[str, Array], Tokenizer, RunConfig], TrainBatches]  # of all that was encoded
     validator: Callable[[list[Any], TrainBatches, Tokenizer, RunConfig, Check], Validator]  # of the examples held out
     build: Callable[[ModelConfig, Tokenizer], nn.Module]
     loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
@@ -115,7 +120,7 @@ class Recipe:
     # A translator of an encoder's folder and a decoder's: shape, tokenizer, and the weights that they have for it.
     join: Callable[[ModelFolder, ModelFolder], tuple[ModelConfig, Tokenizer, dict[str, Tensor]]] | None = None
     # Of the finished model, the encoded text it learned from and the examples held out:
-    artifacts: Callable[[nn.Module, dict[str, Tensor], list[Any], Tokenizer], Artifacts] = no_artifacts
+    artifacts: Callable[[nn.Module, dict[str, Array], list[Any], Tokenizer], Artifacts] = no_artifacts
     # Of a model in training and the examples held out: its attention on a few of them.
     snapshot: Callable[[nn.Module, list[Any], Tokenizer], list[dict[str, Any]]] = no_snapshots
 
@@ -135,8 +140,3 @@ def encode_json(content: dict[str, Any]) -> str:
 def weights_file(weights: dict[str, Tensor]) -> Content:
     """A function that writes these weights as safetensors."""
     return lambda path: save_file(weights, path, metadata={"format": "pt"})
-
-
-def name_files(paths: dict[str, Path]) -> dict[str, str]:
-    """Role -> bare name: all that a published model records of its files."""
-    return {role: path.name for role, path in paths.items()}

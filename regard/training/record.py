@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from regard.data.store import TokenStore
 from regard.errors import RunError
 from regard.files import MARK, is_marked, read_regular, refuse_other_kind, remove_left_over, write_whole
 from regard.folder import ABOUT, CONFIG, RUN, TOKENIZER, WEIGHTS
@@ -25,9 +26,9 @@ from regard.text.tokenizer import ROLES_FILE
 from regard.training.checkpoint import CheckpointStore
 from regard.training.log import METRICS, SNAPSHOTS
 
-RECORD, TOKENS, START, LOCK = "run.json", "tokens.safetensors", "start.safetensors", "lock"
+RECORD, SURVEY, START, LOCK = "run.json", "survey.json", "start.safetensors", "lock"
 STATE = "state"  # the folder of the saved states
-OURS = (RECORD, TOKENS, START, METRICS, SNAPSHOTS, TOKENIZER, ROLES_FILE, *SentencePieces.FILES)
+OURS = (RECORD, SURVEY, START, METRICS, SNAPSHOTS, TOKENIZER, ROLES_FILE, *SentencePieces.FILES)
 MOST_RECORD_BYTES = 64 * 2**20
 CHECKS, MOMENT = 3, 0.05  # of what is in the way: how often, and seconds between
 TRIES = 100  # to take a lock whose file another process is about to remove
@@ -97,6 +98,7 @@ def clear(run: Path) -> None:
     for name in OURS:
         if os.path.lexists(run / name) and not stat.S_ISDIR((run / name).lstat().st_mode):
             (run / name).unlink()
+    TokenStore(run).clear()
     CheckpointStore(run / STATE).clear()
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from regard import __version__
-from regard.data.store import open_tensors
+from regard.data.store import TokenStore
 from regard.errors import RunError
 from regard.folder import FORMAT, Content, write_model
 from regard.model.size import count_parameters
@@ -29,7 +29,7 @@ from regard.training.loop import MOST_SKIPPED, Progress, Validated, average, is_
 from regard.training.plan import Plan, is_due, last_step, validations
 from regard.training.prepare import DatasetInfo
 from regard.training.recipe import Artifacts, Check, Recipe, Validator
-from regard.training.record import STATE, TOKENS, OwnedRun
+from regard.training.record import STATE, OwnedRun
 from regard.training.stop import Stopped
 from regard.training.workers import WorkerGroup
 
@@ -263,8 +263,8 @@ class Session:
         return False
 
     def _extras(self) -> Artifacts:
-        tensors, _ = open_tensors(self.store.folder.parent / TOKENS)
-        return self.recipe.artifacts(self.validation_model.cpu().eval(), tensors, self.dataset.valid, self.tokenizer)
+        arrays = TokenStore(self.owned.path).arrays()
+        return self.recipe.artifacts(self.validation_model.cpu().eval(), arrays, self.dataset.valid, self.tokenizer)
 
     def _make_copy(self) -> None:
         """Converts the model for the fast engine; if that fails, opening the model tries again and reports it."""

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from regard.config import RunConfig, change, resolve
-from regard.data.store import open_tensors
+from regard.data.store import TokenStore, open_tensors
 from regard.device import choose_device, derive_seed, deterministic, memory_of
 from regard.errors import ConfigError, RunError
 from regard.folder import RUN
@@ -32,7 +32,7 @@ from regard.training.distributed import Command, Place, World, joined
 from regard.training.forked import ForkedWorker
 from regard.training.loop import Trainer
 from regard.training.recipe import Recipe, TrainBatches, import_recipe
-from regard.training.record import START, STATE, TOKENS
+from regard.training.record import START, STATE
 
 BYTES_PER_WEIGHT = 16  # the weight, its gradient, and Adam's two numbers
 READY_SECONDS = 300  # that starting a process may take
@@ -43,7 +43,7 @@ def set_up(
     run: Path, task: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState, world: World
 ) -> tuple[Trainer[Any], TrainBatches]:
     """A trainer at the run's current step, and its batches."""
-    batches = task.batches(open_tensors(run / TOKENS)[0], tokenizer, config)
+    batches = task.batches(TokenStore(run).arrays(), tokenizer, config)
     store = CheckpointStore(run / STATE)
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = task.build(config.model, tokenizer)

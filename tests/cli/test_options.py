@@ -6,6 +6,7 @@ import os
 import re
 
 import pytest
+from conftest import plan_of
 from rich.console import Console
 from test_cli import run
 
@@ -135,14 +136,14 @@ def test_a_folder_is_every_text_in_it_and_what_is_none_is_named(tmp_path, pairs)
     assert "is a folder without a file of text" in refused("train", "write", tmp_path / "none", "--to", tmp_path / "n")
 
 
-def plan_of(pairs, tmp_path, **stop):
+def planned(pairs, tmp_path, **stop):
     settings = {"stop": stop, "model": {"width": 16, "layers": 1, "ffn_width": 16}, "threads": 1}
-    return next(regard.training("translate", to=tmp_path / "m", settings=settings, **pairs))
+    return plan_of(regard.training("translate", to=tmp_path / "m", settings=settings, **pairs))
 
 
 def test_a_plan_says_when_the_time_cannot_suffice_and_where_the_numbers_are(pairs, tmp_path):
     out = io.StringIO()
-    plan = plan_of(pairs, tmp_path, steps=20)
+    plan = planned(pairs, tmp_path, steps=20)
     assert isinstance(plan, Plan) and plan.is_short and plan.updates == 20
     Report(Console(file=out, width=200)).show(plan)
     assert "That is 20 updates" in out.getvalue() and "expect little below about" in out.getvalue()
@@ -152,7 +153,7 @@ def test_a_plan_says_when_the_time_cannot_suffice_and_where_the_numbers_are(pair
 def test_where_there_is_no_terminal_progress_is_a_line_every_so_often(pairs, tmp_path):
     out = io.StringIO()
     report = Report(Console(file=out, width=200))
-    report.show(plan_of(pairs, tmp_path, steps=5000))
+    report.show(planned(pairs, tmp_path, steps=5000))
     before = len(out.getvalue().splitlines())
     for step in range(1, 101):
         report.show(Progress(step=step, loss=3.0, learning_rate=0.1, tokens=1000, seconds=1.0, left=60.0))

@@ -1,12 +1,15 @@
 """Batches: everything once per epoch, within the budget, in an order that only seed and epoch decide."""
 
+import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from regard.data import loader
 from regard.data.collate import collate_blocks, collate_pairs, collate_stories
-from regard.data.loader import Blocks, Loader
+from regard.data.loader import Blocks, Loader, Mixture
+from regard.data.permutation import Permutation
 from regard.data.tokens import EncodedStories, TokenLists
 
 lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
@@ -77,7 +80,7 @@ def test_blocks_lie_apart_inside_the_stream_and_move_from_epoch_to_epoch(tokens,
 
 
 def test_every_place_of_a_block_predicts_the_next():
-    batch = collate_blocks(torch.arange(50, dtype=torch.int32), torch.tensor([3, 20]), 6)
+    batch = collate_blocks(np.arange(50, dtype=np.uint16), torch.tensor([3, 20]), 6)
     assert batch.ids.tolist() == [[3, 4, 5, 6, 7, 8], [20, 21, 22, 23, 24, 25]]
     assert torch.equal(batch.labels, batch.ids + 1) and batch.tokens == 12
 
@@ -97,3 +100,48 @@ def test_empty_sentences_make_the_others_older_and_are_the_same_for_the_same_see
     assert torch.equal(gaps[0], gaps[1]) and not torch.equal(gaps[0], gaps[2])
     assert (gaps[0] >= plain.ages[0]).all() and (gaps[0].diff(dim=1) < 0).all()
     assert (gaps[0] - plain.ages[0]).float().mean(0).tolist() == pytest.approx([0.9, 0.6, 0.3], abs=0.15)
+
+
+@given(st.integers(1, 3000), st.integers(0, 9))
+def test_a_permutation_has_every_number_once_and_any_part_of_it_is_computed_alone(count, seed):
+    permuted = Permutation(count, seed)(np.arange(count))
+    assert sorted(permuted.tolist()) == list(range(count))
+    part = np.arange(count // 3, count // 2 + 1)[:count]
+    assert (Permutation(count, seed)(part) == permuted[part]).all()
+
+
+def test_a_permutation_is_not_the_order_it_was_given():
+    permuted = Permutation(10_000, 1)(np.arange(10_000))
+    assert abs(np.corrcoef(permuted, np.arange(10_000))[0, 1]) < 0.05
+    assert (permuted != Permutation(10_000, 2)(np.arange(10_000))).mean() > 0.99
+
+
+@pytest.fixture
+def small_windows(monkeypatch):
+    monkeypatch.setattr(loader, "WINDOW", 64)
+
+
+@given(lengths.filter(lambda pairs: len(pairs) > 3), st.integers(60, 200), st.integers(0, 3))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_many_windows_have_every_example_once_and_one_number_of_batches(small_windows, pairs, budget, epoch):
+    pairs = pairs * (300 // len(pairs))
+    order = make(pairs, budget)
+    batches = order.epoch(epoch)
+    assert len(batches) == len(order) and min(map(len, batches)) > 0
+    assert sorted(torch.cat(batches).tolist()) == list(range(len(pairs)))
+
+
+def test_a_window_is_drawn_from_all_over_the_corpus(small_windows):
+    order = make([(5, 5)] * 6400, budget=100)
+    first = torch.cat([order.at(place) for place in range(7)])
+    assert first.max() - first.min() > 4000
+
+
+def test_a_corpus_comes_as_often_as_its_weight_and_all_of_it_in_turn():
+    taken = [Mixture([(100, 1.0), (50, 0.3), (10, 2.0)], 0).at(np.arange(135), epoch) for epoch in range(10)]
+    for numbers in taken:
+        assert sorted(numbers[numbers < 100].tolist()) == list(range(100))
+        assert ((numbers >= 100) & (numbers < 150)).sum() == 15
+        assert sorted(numbers[numbers >= 150].tolist()) == sorted([*range(150, 160)] * 2)
+    seconds = np.concatenate([numbers[(numbers >= 100) & (numbers < 150)] for numbers in taken])
+    assert np.bincount(seconds - 100).tolist() == [3] * 50

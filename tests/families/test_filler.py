@@ -84,13 +84,15 @@ def test_the_next_time_other_tokens_are_hidden(family_files, tmp_path):
 
     from regard.config import merge, resolve
     from regard.families.fill.recipe import FILL
+    from regard.training.encode import encode_listed
 
     settings = family_settings("fill", 5)
     config = resolve(merge(settings, {"text": {"tokenizer": "wordpiece"}}))
     corpus = FILL.read(*FILL.gather(**family_files["fill"]), config)
+    lines = corpus.examples.listed()
     tokenizer = FILL.learn(corpus, config, lambda: None)
-    encoded = FILL.encode(corpus.train, tokenizer, config, lambda: None)
-    data, again = (FILL.batches(encoded.tensors, tokenizer, config) for _ in range(2))
+    arrays = encode_listed(FILL, lines, tokenizer, config)
+    data, again = (FILL.batches(arrays, tokenizer, config) for _ in range(2))
     epochs = [[data.batch(e * data.batches_per_epoch + i) for i in range(data.batches_per_epoch)] for e in range(2)]
     texts = [{tuple(row.tolist()): tuple(h.tolist()) for b in e for row, h in zip(b.labels, b.is_label, strict=True)}
              for e in epochs]  # fmt: skip

@@ -10,6 +10,7 @@ from regard.families.translate.recipe import TRANSLATE
 from regard.families.translate.settings import ROWS as PAIRS
 from regard.families.write.settings import ROWS as WRITE
 from regard.text.corpus import Pair
+from regard.text.stream import ListedExamples
 from regard.training.prepare import decide
 from regard.training.recipe import Corpus
 
@@ -50,9 +51,8 @@ def test_who_has_less_time_never_gets_a_larger_network(task):
 
 
 def test_a_run_of_minutes_on_much_text_takes_a_tiny_translator_and_a_long_one_a_small_one():
-    corpus = Corpus(
-        [Pair("a b c d e f g h i j", "k l m n o p q r s t", 1)] * 150_000, [], [], {}, {}
-    )  # 3 million words
+    pairs = [Pair("a b c d e f g h i j", "k l m n o p q r s t", 1)] * 150_000
+    corpus = Corpus(ListedExamples(pairs, [], words=3_000_000), {})
 
     def size(**stop):
         config = decide(TRANSLATE, corpus, {"task": "translate", "device": "cpu", "stop": stop})

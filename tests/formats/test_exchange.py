@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 transformers = pytest.importorskip("transformers")
 
-from conftest import SHORT, family_settings  # noqa: E402
+from conftest import SHORT, family_settings, plan_of  # noqa: E402
 from test_foreign import MODELS, save  # noqa: E402
 
 import regard  # noqa: E402
@@ -78,7 +78,7 @@ def test_an_export_that_is_not_right_is_not_written(folder, answerer_folder, tmp
 def test_training_goes_on_from_a_model_with_its_tokenizer(folder, pairs, tmp_path):
     to = tmp_path / "m"
     settings = {"stop": {"steps": 20}, "train": SHORT["train"], "threads": 1}
-    first = next(iter(regard.training("translate", to=to, settings=settings, start=folder, **pairs)))
+    first = plan_of(regard.training("translate", to=to, settings=settings, start=folder, **pairs))
     assert first.config.model.width == SHORT["model"]["width"] and first.config.train.learning_rate == 0.005
     finished = regard.train("translate", to=to, settings=settings, start=folder, **pairs)
     fresh = regard.train("translate", to=tmp_path / "fresh", settings=SHORT | {"stop": {"steps": 20}}, **pairs)

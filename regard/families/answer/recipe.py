@@ -20,21 +20,22 @@ from regard.data.batch import StoryBatch
 from regard.data.collate import collate_stories
 from regard.data.loader import Loader
 from regard.data.stories import encode_stories, story_batches
-from regard.data.tokens import EncodedStories
+from regard.data.tokens import Array, EncodedStories
 from regard.device import derive_seed
 from regard.engines.score import answer_all
 from regard.errors import ConfigError
 from regard.families import FAMILIES
 from regard.families.answer.settings import KINDS, LENGTHS, SIZES, USES
-from regard.families.texts import Paths, gather_texts, read_corpus
+from regard.families.texts import Paths, corpus_of, gather_texts
 from regard.folder import Content
 from regard.formats import own
 from regard.formats.tokenizers import tokenizer_config
 from regard.look.snapshot import PROBES, snapshot_stories
 from regard.model.memory import keep_chosen
 from regard.model.story import build_network
-from regard.text.running import TextFiles
+from regard.text.running import TextFiles, named
 from regard.text.stories import Story, answer_text, hold_out_stories, most_sentences, read_stories
+from regard.text.stream import ListedExamples
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_words
 from regard.training.recipe import (
@@ -59,18 +60,21 @@ def gather(
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
     """All questions; without stories to validate on, some are held out, the same every time."""
-
-    def split(stories: list[Story]) -> tuple[list[Story], list[Story]]:
-        return hold_out_stories(stories, config.train.held_out or max(1, len(stories) // 20), config.seed)
-
-    return read_corpus("stories", files, valid_files, lambda files: read_stories(files.paths), split)
+    stories = read_stories(files.paths)
+    if valid_files is not None:
+        valid = read_stories(valid_files.paths)
+    else:
+        with named(files.paths):
+            count = config.train.held_out or max(1, len(stories) // 20)
+            stories, valid = hold_out_stories(stories, count, config.seed)
+    return corpus_of("stories", files, valid_files, ListedExamples(stories, valid))
 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """As many updates as make the epochs full; the learning rate decays to 0 over them."""
     size, epochs, least = LENGTHS[kind]
     rows = KINDS[kind]["train"].get("questions_per_batch", TrainConfig().questions_per_batch)
-    steps = max(least, epochs * math.ceil(len(corpus.train) / rows))
+    steps = max(least, epochs * math.ceil(corpus.examples.count / rows))
     return {
         "size": size,
         "text": {"tokenizer": "word", "lowercase": True},
@@ -89,18 +93,18 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     if config.text.tokenizer != "word":
         raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of an answerer; it reads words (word)")
     check()
-    texts = {text for story in corpus.train for text in (*story.sentences, story.question)}
-    return learn_words(sorted(texts), (answer_text(story) for story in corpus.train))
+    texts = {text for story in corpus.examples.sample for text in (*story.sentences, story.question)}
+    return learn_words(sorted(texts), (answer_text(story) for story in corpus.examples.sample))
 
 
-def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig) -> Encoded:
     """Stories as ids, of long ones the newest sentences."""
-    return Encoded(_encode(stories, tokenizer, config, check).kept())
+    return Encoded(_encode(stories, tokenizer, config).kept())
 
 
-def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
+def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Questions in random batches, with new time noise in each epoch."""
-    stories, pad_id = EncodedStories.of(tensors), tokenizer.pad_id
+    stories, pad_id = EncodedStories.of(arrays), tokenizer.pad_id
     rows = config.train.share(config.train.questions_per_batch)
     loader = Loader([torch.ones(len(stories), dtype=torch.int64)], rows, config.seed)
     linear = config.train.linear_start * len(loader)
@@ -125,15 +129,15 @@ def validator(
     stories: list[Story], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> Validator:
     """Scores on all given questions, those it learns from and those held out."""
-    valid = list(story_batches(_encode(stories, tokenizer, config, check), tokenizer.pad_id))
+    valid = list(story_batches(_encode(stories, tokenizer, config), tokenizer.pad_id))
     signature = f"{len(stories)} held-out questions"
     return Validator(_Answers(batches.whole, valid).score, signature, {"held_out_questions": len(stories)})
 
 
-def _encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig, check: Check) -> EncodedStories:
+def _encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig) -> EncodedStories:
     most = most_sentences(config.model.max_positions)
     newest = [Story(story.sentences[-most:], story.question, story.answer) for story in stories]
-    return encode_stories(newest, tokenizer, check)
+    return encode_stories(newest, tokenizer)
 
 
 @dataclass(frozen=True)

@@ -6,25 +6,26 @@ Using a trained filler is in `families/fill/pipeline.py`, hiding tokens in `data
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from torch import Tensor, nn
 
 from regard.config import ModelConfig, RunConfig, Settings
 from regard.data.batch import TextBatch
 from regard.data.collate import collate_masked
 from regard.data.loader import Loader
-from regard.data.masking import encode_texts, make_masking, masked_batches, read_texts
-from regard.data.tokens import TokenLists
+from regard.data.masking import cut_texts, each_line, encode_texts, make_masking, masked_batches, read_texts
+from regard.data.tokens import Array, TokenLists
+from regard.data.tokens import pack as pack_lists
 from regard.device import derive_seed
 from regard.engines.score import score_masked
-from regard.errors import ConfigError, CorpusError
+from regard.errors import ConfigError
 from regard.families import FAMILIES
 from regard.families.fill.settings import KINDS, ROWS, SIZES, USES
 from regard.families.table import choose, count_words
-from regard.families.texts import Paths, gather_texts, read_corpus
+from regard.families.texts import Paths, corpus_of, gather_texts
 from regard.folder import Content
 from regard.formats import bert, own
 from regard.formats.tokenizers import bert_roles, tokenizer_config
@@ -33,6 +34,7 @@ from regard.model.loss import token_loss
 from regard.model.transformer import MaskedLM
 from regard.text.readers.rows import Choice
 from regard.text.running import TextFiles
+from regard.text.stream import StreamedExamples
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_masked, learn_wordpieces
 from regard.training.recipe import (
@@ -58,33 +60,27 @@ def gather(
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
     """All lines; without text to validate on, some of them are held out, the same every time."""
-
-    def split(lines: list[str]) -> tuple[list[str], list[str]]:
-        return hold_out(lines, config.train.held_out or min(2000, max(1, len(lines) // 20)), config.seed)
-
-    return read_corpus("text", files, valid_files, read_texts, split)
-
-
-def hold_out(lines: list[str], count: int, seed: int) -> tuple[list[str], list[str]]:
-    """Splits off `count` different lines; equal lines stay on one side, so that nothing held out was learned from."""
-    different = sorted(set(lines))
-    if len(different) < 2:
-        raise CorpusError(f"there is only {len(different)} distinct line; at least 2 are needed, one to validate on")
-    random.Random(seed).shuffle(different)
-    chosen = set(different[: min(count, len(different) - 1)])
-    return [line for line in lines if line not in chosen], sorted(chosen)
+    lines = StreamedExamples(
+        read=lambda: each_line(files),
+        key=lambda line: line,
+        words=lambda line: count_words([line]),
+        held_out=lambda count: config.train.held_out or min(2000, max(1, count // 20)),
+        seed=config.seed,
+        valid=read_texts(valid_files) if valid_files else None,
+    )
+    return corpus_of("text", files, valid_files, lines)
 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape and vocabulary by the size of the text in running words."""
-    return choose(ROWS, count_words(corpus.train))
+    return choose(ROWS, corpus.examples.words)
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     """The vocabulary, from the training text alone."""
 
     def lines() -> Iterator[str]:
-        for number, line in enumerate(corpus.train):
+        for number, line in enumerate(corpus.examples.sample):
             if number % 1000 == 0:
                 check()
             yield line
@@ -98,16 +94,16 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a filler; choose from wordpiece, bpe")
 
 
-def encode(lines: list[str], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+def encode(lines: list[str], tokenizer: Tokenizer, config: RunConfig) -> Encoded:
     """Lines as ids; a line too long for the network is cut into parts."""
     longest = min(config.text.max_length, config.model.max_positions)
-    texts = encode_texts(lines, tokenizer, longest, check)
-    return Encoded(texts.kept("text") | {"lines": texts.starts.new_tensor([len(lines)])})
+    flat, sizes = pack_lists(list(cut_texts(lines, tokenizer, longest)), tokenizer.vocab_size, longest)
+    return Encoded({"text.flat": flat, "text.sizes": sizes, "lines": np.array([len(lines)])})
 
 
-def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
-    """Batches of lines of like length; other tokens are hidden each time a line comes."""
-    texts = TokenLists.named("text", tensors)
+def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
+    """Batches of lines of like length; other tokens are masked each time a line comes."""
+    texts = TokenLists.named("text", arrays)
     loader = Loader([texts.lengths], config.train.share(config.train.tokens_per_batch), config.seed)
     hiding = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
 
@@ -115,7 +111,7 @@ def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig)
         seed = derive_seed(config.seed, "hide", position)
         return collate_masked(texts, loader.at(position), tokenizer.pad_id, hiding, seed)
 
-    return TrainBatches(batch, len(loader), {"lines": int(tensors["lines"]), "tokens": len(texts.flat)})
+    return TrainBatches(batch, len(loader), {"lines": int(arrays["lines"].sum()), "tokens": len(texts.flat)})
 
 
 def validator(

@@ -6,8 +6,8 @@ Using a trained translator is in `translator.py`. torch is only imported by the 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from regard.config import ModelConfig, RunConfig, Settings, merge
 from regard.data.batch import PairBatch
 from regard.data.collate import collate_pairs
 from regard.data.loader import Loader
-from regard.data.tokens import EncodedPairs, Packer
+from regard.data.tokens import Array, EncodedPairs, TokenLists
+from regard.data.tokens import pack as pack_lists
 from regard.decoding.settings import BEAM
 from regard.engines.cache import SHORTLIST
 from regard.errors import ConfigError, CorpusError
@@ -41,15 +42,17 @@ from regard.text.corpus import (
     LeftOut,
     Pair,
     PairFiles,
-    fingerprint,
+    each_pair,
     guess_languages,
+    header_of,
     kind_of,
     read_pairs,
     refuse_unread,
+    why_empty,
 )
 from regard.text.readers import find_kind
 from regard.text.readers.rows import Choice
-from regard.text.running import named
+from regard.text.stream import StreamedExamples
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
 from regard.training.recipe import (
@@ -61,11 +64,11 @@ from regard.training.recipe import (
     TrainBatches,
     Validator,
     encode_json,
-    name_files,
     weights_file,
 )
 
-CHUNK = 1000  # texts that are encoded between two checks whether to stop
+CHUNK = 1000  # texts that are learned from between two checks whether to stop
+COUNTED = 400_000  # pairs that the lexicon is counted on
 
 
 def gather(
@@ -93,47 +96,26 @@ def gather(
 
 def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> Corpus:
     """All pairs; without files to validate on, some are held out, the same ones every time."""
-    pairs, left_out = read_pairs(files)
     roles = files.roles
     reading = files.reading
     if valid_files is not None:
-        valid, _ = read_pairs(valid_files)
         reading |= {f"valid_{name}": value for name, value in valid_files.reading.items()}
         roles |= {f"valid_{role}": path for role, path in valid_files.roles.items()}
-    else:
-        with named(files.paths):
-            pairs, valid = hold_out(pairs, config.train.held_out or default_held_out(len(pairs)), config.seed)
-    source_language, target_language = guess_languages(files)
-    return Corpus(
-        pairs,
-        valid,
-        left_out,
-        fingerprints={role: fingerprint(path) for role, path in roles.items()},
-        files=name_files(roles),
-        facts={"source_language": source_language, "target_language": target_language},
-        reading=reading,
+    pairs = StreamedExamples(
+        read=lambda: each_pair(files),
+        key=lambda pair: pair.source,
+        words=lambda pair: count_words(pair[:2]),
+        held_out=lambda count: config.train.held_out or default_held_out(count),
+        seed=config.seed,
+        valid=read_pairs(valid_files)[0] if valid_files else None,
+        is_usable=lambda pair: pair.source.strip() and pair.target.strip(),
+        why_not=lambda pair: why_empty(files, pair),
+        make=lambda kept: Pair(*kept),
+        nothing="no line has text on both sides",
     )
-
-
-def hold_out(pairs: list[Pair], count: int, seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Splits off about `count` pairs; equal sources stay on one side, so that nothing held out was learned from."""
-    sources = sorted({pair.source for pair in pairs})
-    if len(sources) < 2:
-        raise CorpusError(
-            f"there is only {len(sources)} distinct source text; at least 2 are needed, one of them to validate on"
-        )
-    copies: dict[str, int] = {}
-    for pair in pairs:
-        copies[pair.source] = copies.get(pair.source, 0) + 1
-    random.Random(seed).shuffle(sources)
-    chosen: set[str] = set()
-    held = 0
-    for source in sources[:-1]:  # one at least is left to learn from
-        if held >= count:
-            break
-        chosen.add(source)
-        held += copies[source]
-    return [p for p in pairs if p.source not in chosen], [p for p in pairs if p.source in chosen]
+    source_language, target_language = guess_languages(files)
+    facts = {"source_language": source_language, "target_language": target_language}
+    return Corpus(pairs, roles, header_of(files), facts, reading)
 
 
 def default_held_out(pairs: int) -> int:
@@ -143,7 +125,7 @@ def default_held_out(pairs: int) -> int:
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape, vocabulary and regularisation by the size of the corpus in running words."""
-    words = count_words(text for pair in corpus.train for text in (pair.source, pair.target))
+    words = corpus.examples.words
     stop = {"epochs": choose_epochs(words), "patience": 8}
     return merge(corpus.facts | {"stop": stop}, choose(ROWS, words, minutes))
 
@@ -157,7 +139,7 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
         raise ConfigError(f"text.tokenizer={config.text.tokenizer}: a translator reads pieces (bpe); leave it out")
 
     def texts() -> Iterator[str]:
-        for number, pair in enumerate(corpus.train):
+        for number, pair in enumerate(corpus.examples.sample):
             if number % CHUNK == 0:
                 check()
             yield pair.source
@@ -167,15 +149,18 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     return learn_pairs(texts(), config.text.vocab_size)
 
 
-def encode(pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
-    """Pairs as ids; those with an over-long side are left out and counted."""
-    encoded, _, left_out = encode_pairs(pairs, tokenizer, config, check)
-    return Encoded(encoded.kept(), left_out)
+def encode(pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig) -> Encoded:
+    """Pairs as ids, each source with its target after it; those with an over-long side are left out and counted."""
+    lists, _, left_out = encode_pairs(pairs, tokenizer, config)
+    flat, sizes = pack_lists(lists, tokenizer.vocab_size, config.text.max_length)
+    return Encoded({"pairs.flat": flat, "pairs.sizes": sizes}, left_out)
 
 
-def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
+def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
     """Batches of pairs of like length."""
-    pairs = EncodedPairs.of(tensors)
+    pairs = EncodedPairs.named("pairs", arrays)
+    if not len(pairs):
+        raise all_too_long(config)
     lengths = [pairs.sources.lengths, pairs.targets.lengths]
     loader = Loader(lengths, config.train.share(config.train.tokens_per_batch), config.seed)
 
@@ -185,7 +170,7 @@ def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig)
 
     facts = {
         "pairs": len(pairs),
-        "tokens": len(pairs.sources.flat) + len(pairs.targets.flat),
+        "tokens": len(pairs.sources.flat),
         "longest_source": int(lengths[0].max()),
     }
     return TrainBatches(batch, len(loader), facts)
@@ -195,40 +180,43 @@ def validator(
     pairs: list[Pair], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> Validator:
     """BLEU, which training goes by, the other scores, and samples."""
-    encoded, kept, left_out = encode_pairs(pairs, tokenizer, config, check)
+    lists, kept, left_out = encode_pairs(pairs, tokenizer, config)
+    if not kept:
+        raise all_too_long(config)
+    encoded = EncodedPairs(TokenLists.of(lists[::2]), TokenLists.of(lists[1::2]))
     held_out = HeldOutPairs(encoded, kept, tokenizer)
     return Validator(held_out.score, held_out.signature, {"held_out_pairs": len(encoded)}, left_out)
 
 
 def encode_pairs(
-    pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig, check: Check
-) -> tuple[EncodedPairs, list[Pair], list[LeftOut]]:
-    """The pairs whose sides both are short enough, as ids and as they are; and those left out."""
-    limit = min(config.text.max_length, config.model.longest)
-    sources, targets = Packer(), Packer()
-    kept: list[Pair] = []
-    too_long: list[Pair] = []
-    for start in range(0, len(pairs), CHUNK):
-        check()
-        chunk = pairs[start : start + CHUNK]
-        mine = tokenizer.encode_all([pair.source for pair in chunk])
-        theirs = tokenizer.encode_targets([pair.target for pair in chunk])
-        for pair, source, target in zip(chunk, mine, theirs, strict=True):
-            if max(len(source), len(target)) > limit:
-                too_long.append(pair)
-                continue
-            sources.add(source)
-            targets.add(target)
-            kept.append(pair)
-    if not kept:
-        remedy = (
-            f"raise --set text.max_length={2 * limit}" if limit == config.text.max_length
-            else "the model has no positions for more; give shorter lines"
-        )  # fmt: skip
-        raise CorpusError(f"every pair has more than {limit} tokens on a side; {remedy}")
-    encoded = EncodedPairs(sources.pack(), targets.pack())
-    reason = f"longer than {limit} tokens"
-    return encoded, kept, [LeftOut(reason, len(too_long), f"line {too_long[0].line}")] if too_long else []
+    pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig
+) -> tuple[list[list[int]], list[Pair], list[LeftOut]]:
+    """The pairs whose sides both are short enough, as ids (each source with its target after it) and as they are; and
+    those left out.
+    """
+    limit = longest_side(config)
+    sources = tokenizer.encode_all([pair.source for pair in pairs])
+    targets = tokenizer.encode_targets([pair.target for pair in pairs])
+    fits = [len(source) <= limit and len(target) <= limit for source, target in zip(sources, targets, strict=True)]
+    both = compress(zip(sources, targets, strict=True), fits)
+    too_long = [pair for pair, is_kept in zip(pairs, fits, strict=True) if not is_kept]
+    left_out = [LeftOut(f"longer than {limit} tokens", len(too_long), f"line {too_long[0].line}")] if too_long else []
+    return list(chain.from_iterable(both)), list(compress(pairs, fits)), left_out
+
+
+def longest_side(config: RunConfig) -> int:
+    """Tokens that a side may have."""
+    return min(config.text.max_length, config.model.longest)
+
+
+def all_too_long(config: RunConfig) -> CorpusError:
+    """The error where nothing is left to learn from."""
+    limit = longest_side(config)
+    remedy = (
+        f"raise --set text.max_length={2 * limit}" if limit == config.text.max_length
+        else "the model has no positions for more; give shorter lines"
+    )  # fmt: skip
+    return CorpusError(f"every pair has more than {limit} tokens on a side; {remedy}")
 
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
@@ -269,9 +257,9 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
     }
 
 
-def artifacts(model: Any, tensors: dict[str, Tensor], valid: list[Pair], tokenizer: Tokenizer) -> Artifacts:
+def artifacts(model: Any, arrays: dict[str, Array], valid: list[Pair], tokenizer: Tokenizer) -> Artifacts:
     """Which heads align, and which words are worth considering for which."""
-    pairs = EncodedPairs.of(tensors)
+    pairs = EncodedPairs.named("pairs", arrays).sample(COUNTED)
     is_word = torch.tensor([has_letters(token) for token in tokenizer.tokens(range(tokenizer.vocab_size))])
     lexicon = learn_lexicon(pairs, tokenizer.vocab_size, is_word)
     kept = lexicon.kept()

@@ -7,10 +7,11 @@ Using a trained writer is in `families/write/pipeline.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,15 +19,17 @@ from regard.config import ModelConfig, RunConfig, Settings
 from regard.data.batch import TextBatch
 from regard.data.collate import collate_blocks
 from regard.data.loader import Blocks
-from regard.data.running import encode_stream
+from regard.data.running import encode_lines, encode_stream
+from regard.data.tokens import Array
+from regard.data.tokens import pack as pack_lists
 from regard.decoding.sample import sample
 from regard.decoding.settings import Sampling
 from regard.engines.score import stream_loss
 from regard.engines.torch import TextStep
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
-from regard.families.table import choose, count_words
-from regard.families.texts import Paths, gather_texts, read_corpus
+from regard.families.table import choose
+from regard.families.texts import Paths, corpus_of, gather_texts
 from regard.families.write.settings import KINDS, ROWS, SIZES, USES
 from regard.folder import Content
 from regard.formats import gpt2, llama, own
@@ -35,7 +38,7 @@ from regard.look.snapshot import PROBES, snapshot_texts
 from regard.model.loss import token_loss
 from regard.model.transformer import CausalLM
 from regard.text.readers.rows import Choice
-from regard.text.running import TextFiles, hold_out_documents, read_documents, split_lines
+from regard.text.running import RunningExamples, TextFiles, read_documents
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
 from regard.training.recipe import (
@@ -65,47 +68,43 @@ def gather(
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
     """All documents; without text to validate on, some of it is held out, the same every time."""
-    return read_corpus("text", files, valid_files, read_documents, lambda t: hold_out_documents(t, config.seed))
+    valid = read_documents(valid_files) if valid_files else None
+    return corpus_of("text", files, valid_files, RunningExamples(files, config.seed, valid))
 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape and tokenizer by the size of the text."""
-    return choose(ROWS, count_words(corpus.train))
+    return choose(ROWS, corpus.examples.words)
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     """The vocabulary, from the training text alone."""
-
-    def lines() -> Iterator[str]:
-        for text in corpus.train:
-            check()
-            yield from split_lines(text)
-
+    lines = corpus.examples.sample
     assert config.text.vocab_size is not None
     match config.text.tokenizer:
         case "char":
-            return learn_characters(lines())
+            return learn_characters(lines)
         case "byte":
             return learn_bytes()
         case "bpe":
-            return learn_running(lines(), config.text.vocab_size)
+            return learn_running(lines, config.text.vocab_size)
     raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a writer; choose from char, byte, bpe")
 
 
-def encode(texts: list[str], tokenizer: Tokenizer, config: RunConfig, check: Check) -> Encoded:
+def encode(lines: list[str | None], tokenizer: Tokenizer, config: RunConfig) -> Encoded:
     """Documents one after another in a stream of tokens, an end between them."""
-    stream, length = encode_stream(texts, tokenizer, check), config.model.max_positions
+    stream, _ = pack_lists(encode_lines(lines, tokenizer), tokenizer.vocab_size)
+    return Encoded({"stream": stream, "documents": np.array([lines[1:].count(None)])})
+
+
+def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
+    """Batches are blocks of the stream."""
+    stream, length = arrays["stream"], config.model.max_positions
     if len(stream) <= length:
         raise CorpusError(
             f"there are {len(stream)} tokens to learn from, and a block is {length} of them; give more text, "
             f"or --set model.max_positions={max(8, len(stream) // 4)}"
         )
-    return Encoded({"stream": stream, "documents": stream.new_tensor([len(texts)])})
-
-
-def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
-    """Batches are blocks of the stream."""
-    stream, length = tensors["stream"], config.model.max_positions
     blocks = Blocks(
         len(stream), length, max(1, config.train.share(config.train.tokens_per_batch) // length), config.seed
     )
@@ -113,7 +112,7 @@ def batches(tensors: dict[str, Tensor], tokenizer: Tokenizer, config: RunConfig)
     def batch(position: int) -> TextBatch:
         return collate_blocks(stream, blocks.at(position), length)
 
-    return TrainBatches(batch, len(blocks), {"documents": int(tensors["documents"]), "tokens": len(stream)})
+    return TrainBatches(batch, len(blocks), {"documents": int(arrays["documents"].sum()), "tokens": len(stream)})
 
 
 def validator(
