@@ -170,8 +170,12 @@ class RunningExamples(Examples):
     Without text to validate on, one part in twenty is held out: whole documents if there are many, else their ends.
     """
 
-    def __init__(self, files: TextFiles, seed: int, valid: list[str] | None = None) -> None:
+    def __init__(
+        self, files: TextFiles, seed: int, valid: list[str] | None = None, *, with_letters: bool = False
+    ) -> None:
+        """with_letters: the sample ends with a line of all letters of the text."""
         super().__init__(valid)
+        self._letters: set[str] | None = set() if with_letters else None
         self._files, self._seed, self._has_valid = files, seed, valid is not None
         self._lines = 0
         self._shares: list[int] = []  # of few documents: characters of each that are learned from
@@ -194,6 +198,8 @@ class RunningExamples(Examples):
                 tail.add(lines)
                 if not is_held:
                     sample.add(lines)
+                    if self._letters is not None:
+                        self._letters.update(*lines)
                 yield self._lines
             if is_held:
                 self.valid += ["".join(tail.lines)] * tail.has_text
@@ -211,6 +217,8 @@ class RunningExamples(Examples):
             raise _nothing_in(self._files)
         self.sample, taken = sample.kept, sum(map(len, sample.kept))
         self.words = round(sum(max(len(line.split()), len(line) // 6) for line in sample.kept) * characters / taken)
+        if self._letters:
+            self.sample = [*self.sample, "".join(sorted(self._letters))]
 
     def _is_chosen(self, number: int) -> bool:
         """One document of every twenty, at random."""

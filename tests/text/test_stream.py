@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import CorpusError
-from regard.text import stream
+from regard.text import running, stream
 from regard.text.running import RunningExamples, TextFiles
 from regard.text.stream import StreamedExamples, Thinned
 
@@ -93,3 +93,12 @@ def test_of_many_documents_some_are_held_out_as_a_whole(tmp_path):
     text = "".join(line or "" for chunk in examples.chunks() for line in chunk)
     assert len(examples.valid) == 3 and examples.count == 57
     assert all(valid not in text and valid.count("\n") == 3 for valid in examples.valid)
+
+
+def test_a_sample_of_running_text_can_know_every_letter_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "SAMPLE", 10)
+    (tmp_path / "a.txt").write_text("".join(f"line {number}\n" for number in range(500)) + "ß\n" + "more\n" * 50)
+    with_letters, without = (RunningExamples(TextFiles.of(tmp_path), 1, [], with_letters=w) for w in (True, False))
+    for examples in (with_letters, without):
+        list(examples.survey())
+    assert "ß" in "".join(with_letters.sample) and "ß" not in "".join(without.sample)

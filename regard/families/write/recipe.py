@@ -69,7 +69,9 @@ def gather(
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
     """All documents; without text to validate on, some of it is held out, the same every time."""
     valid = read_documents(valid_files) if valid_files else None
-    return corpus_of("text", files, valid_files, RunningExamples(files, config.seed, valid))
+    may_be_letters = config.text.tokenizer in (None, "char")  # a writer of characters knows all of its text
+    examples = RunningExamples(files, config.seed, valid, with_letters=may_be_letters)
+    return corpus_of("text", files, valid_files, examples)
 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
