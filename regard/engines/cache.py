@@ -54,7 +54,10 @@ class CTranslate2Cache:
         """Whether these very files were verified before, or written here."""
         self._hashes = self._hash_files()
         self.facts = recall("copy", self._key) or {}
-        return bool(self._hashes and self.facts)
+        if not self._hashes or not self.facts:
+            return False
+        most = sum((self.path / name).stat().st_size for name in self._hashes)  # every row takes a byte at least
+        return all(number <= most for numbers in self.facts.values() for number in numbers)
 
     def check(self, described: Described, facts: Numbers) -> bool:
         """Whether it is what we would write; the result is cached."""

@@ -116,6 +116,15 @@ def test_int8_says_nearly_the_same(folder, translator, lines):
     )  # of a network this small, each weight counts
 
 
+def test_what_was_cached_of_a_copy_is_not_trusted_beyond_its_size(folder, translator, tmp_path, monkeypatch):
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    regard.load(folder)
+    (kept,) = [path for path in (tmp_path / "cache").iterdir() if "rows" in path.read_text()]
+    kept.write_text(json.dumps({"rows": [10**9], "places": [10**9]}))
+    assert regard.load(folder)("The dog sleeps.") == translator("The dog sleeps.")
+    assert json.loads(kept.read_text())["rows"][0] < 10**5
+
+
 @pytest.mark.parametrize("what", ["copies that are known", "unknown copies", "no copies"])
 def test_the_fast_way_does_not_import_torch(folder, writer_folder, what, tmp_path):
     folders = [shutil.copytree(one, tmp_path / one.name, ignore=shutil.ignore_patterns("run"))
