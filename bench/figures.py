@@ -263,9 +263,9 @@ SERVING = [
         "{p50_over_unloaded:.2f} times the unloaded median; p95 {p95_ms_loaded:.0f} ms", "3x"),
     Row("ten times the capacity offered for a minute", "serve", "overload", OVERLOAD, "50 ms, 5 %"),
     Row("the same for two minutes, base shape", "serve", "overload, base", OVERLOAD, "50 ms, 5 %"),
-    Row("a short request beside slow clients, 99th percentile", "serve", "slow", ATTACK, "3x"),
-    Row("beside the costliest requests", "serve", "costly", ATTACK, "3x"),
-    Row("beside hostile markup", "serve", "markup", ATTACK, "3x"),
+    Row("a short request beside slow clients, 99th percentile", "serve", "slow", ATTACK, "1x"),
+    Row("beside the costliest requests", "serve", "costly", ATTACK, "1x"),
+    Row("beside hostile markup", "serve", "markup", ATTACK, "1x"),
     Row("each parser on hostile input of the largest size", "serve", "parsers", "{most_ms:.0f} ms at most ({worst})",
         "50 ms"),
     Row("20,000 malformed requests", "serve", "fuzz", "{5xx_but_503} server errors, {canary_wrong} wrong answers", "0"),
@@ -273,10 +273,14 @@ SERVING = [
     Row("SIGTERM with 16 requests waiting", "serve", "stop", "{answered} of {clients} answered, exit {exit}", "16"),
 ]  # fmt: skip
 
+CRAFTED = "{trials} trials: {works} work, {bad} crash, hang or grow, {wrote outside} wrote outside"
+
 ROBUSTNESS = [
     Row("trainings killed, stopped, out of disk, read-only, resumed", "faults", "", faults, "0"),
     Row("mutated files of a model and its run", "hostile", "mutations",
         "{trials} trials: {refused} refused by name, {works} work, {bad} crash, hang or grow", "0"),
+    Row("folders crafted to hurt, of our own families", "hostile", "crafted", CRAFTED, "0"),
+    Row("the same of ten architectures of `transformers`", "hostile", "foreign", CRAFTED, "0"),
     Row("malformed corpora", "hostile", "corpora",
         "{trials} trials: {refused} refused, {works} work, {bad} crash", "0"),
     Row("`regard check` on Multi30k", "check", "", "{pairs_per_cpu_second} pairs a CPU second", "20,000"),
