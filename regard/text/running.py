@@ -298,8 +298,11 @@ def _some(lines: Iterable[str]) -> Iterator[list[str]]:
 
 @contextmanager
 def named(paths: Iterable[Path]) -> Iterator[None]:
-    """Errors about examples name the files they came from."""
+    """Errors about examples name the files they came from, where they do not yet."""
+    paths = list(paths)
     try:
         yield
     except CorpusError as problem:
+        if any(str(path) in str(problem) for path in paths):
+            raise
         raise CorpusError(f"{', '.join(map(str, list(paths)[:3]))}: {problem}") from None

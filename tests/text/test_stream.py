@@ -1,6 +1,7 @@
 """A corpus is surveyed once and then comes in chunks: nothing held out is learned from, nothing is lost."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -102,3 +103,10 @@ def test_a_sample_of_running_text_can_know_every_letter_of_it(tmp_path, monkeypa
     for examples in (with_letters, without):
         list(examples.survey())
     assert "ß" in "".join(with_letters.sample) and "ß" not in "".join(without.sample)
+
+
+def test_an_error_names_its_file_once():
+    with pytest.raises(CorpusError, match=r"^a\.txt: nothing here$"), running.named([Path("a.txt")]):
+        raise CorpusError("nothing here")
+    with pytest.raises(CorpusError, match=r"^b\.txt does not exist$"), running.named([Path("a.txt"), Path("b.txt")]):
+        raise CorpusError("b.txt does not exist")
