@@ -141,7 +141,7 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
     if what == "regard":
         workers.load_all()
         with forked_workers(processes - 1, workers.work) as reserve, deterministic(threads):
-            group = workers.WorkerGroup(run, TRANSLATE, config, tokenizer, TrainState(), reserve=reserve)
+            group = workers.WorkerGroup(run, TRANSLATE, config, tokenizer, TrainState(), lambda: None, reserve=reserve)
             from regard.training.distributed import Command
 
             def update() -> int:

@@ -11,9 +11,11 @@ import pytest
 import torch
 from conftest import SHORT, write_pairs
 from safetensors.torch import load_file
+from torch.nn.modules.module import register_module_forward_hook
 
 import regard
 from regard.files import hash_file
+from regard.model.blocks import Block
 from regard.training.checkpoint import CheckpointStore, TrainState
 from regard.training.loop import Progress, Validated
 from regard.training.stop import Stopper
@@ -82,6 +84,35 @@ def test_a_stop_asked_for_at_any_moment_is_clean(whole, tmp_path, pairs, moment,
                 pass
     regard.train("translate", to=tmp_path / "m", settings=settings(), **pairs)
     assert final_weights(tmp_path / "m") == whole
+
+
+@pytest.mark.parametrize(("moment", "workers"), [("rehearsal", 2), ("forward", 1), ("backward", 1), ("forward", 2)])
+def test_a_stop_in_the_middle_of_a_step_computes_no_further(whole, tmp_path, pairs, moment, workers):
+    """A step of a large model takes minutes. The unfinished one is repeated."""
+    stopper, asked_at, after = Stopper(), {"rehearsal": 3, "forward": 101, "backward": 101}[moment], []
+    passes = 0
+
+    def count(module, _, output):
+        nonlocal passes
+        if isinstance(module, Block) and module.training:
+            passes += 1
+            if stopper.is_asked:
+                after.append(passes)
+            if passes >= asked_at and moment == "backward":
+                output.register_hook(lambda _: stopper.ask())
+            elif passes >= asked_at:
+                stopper.ask()
+
+    with pytest.raises(KeyboardInterrupt), register_module_forward_hook(count):
+        for _ in regard.training(
+            "translate", to=tmp_path / "m", settings=settings(workers=workers), stopper=stopper, **pairs
+        ):
+            pass
+    assert stopper.is_asked and not after
+    regard.train("translate", to=tmp_path / "m", settings=settings(workers=workers), **pairs)
+    if workers == 1:
+        assert final_weights(tmp_path / "m") == whole
+    assert CheckpointStore(tmp_path / "m" / "run" / "state").newest().step == STEPS
 
 
 COMMAND = [sys.executable, "-m", "regard", "train", "translate"]

@@ -19,6 +19,7 @@ from regard.training.plan import Plan
 from regard.training.session import Finished
 from regard.training.stop import Stopper
 
+MANY_EPOCHS = 20  # within a time limit: more time would hardly help
 STATUS_SECONDS = 30  # of training between two lines on how far it got, where no live one can be shown
 
 
@@ -103,9 +104,18 @@ class Report:
         shape = describe_shape(config.model.model_dump(), plan.shape)
         self.print_status(f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}")
         self.print_status(f"{counted(plan.examples, plan.unit)} to learn from, {plan.held_out} held out")
-        end = "until early stopping" if plan.left is None else f"~{_duration(plan.left)} to finish"
-        memory = f"{plan.measured['memory'] / 1e9:.1f} GB"
-        self.print_status(f"~{_duration(plan.seconds_per_epoch)} per epoch, {end}, {memory}")
+        self.print_status(
+            f"~{_duration(plan.seconds_per_epoch)} per epoch, {_end(plan)}, {plan.measured['memory'] / 1e9:.1f} GB"
+        )
+        if plan.is_cut and plan.updates < MANY_EPOCHS * plan.updates_per_epoch:
+            limit = config.stop.minutes or 0
+            all_of_them = f", of {config.stop.epochs} that suit the text" if config.stop.epochs else ""
+            self.print_status(
+                f"The default limit of {limit / 60:g} h allows {plan.updates / plan.updates_per_epoch:.2g} epochs"
+                f"{all_of_them}; --minutes {2 * limit:g} allows twice as many"
+            )
+        if plan.advice:
+            self.print_status(plan.advice)
         if plan.is_short:
             self.print_status(
                 f"That is {plan.updates:.0f} updates, {plan.updates / plan.updates_per_epoch:.2g} "
@@ -168,6 +178,15 @@ class _TimeLeft(ProgressColumn):
         """As the run estimates it."""
         seconds = task.fields["left"]
         return Text("" if seconds is None else f"{int(seconds // 60)}:{int(seconds % 60):02} left")
+
+
+def _end(plan: Plan) -> str:
+    """When the run will be over."""
+    if plan.left is None:
+        return "until early stopping"
+    return (
+        f"until early stopping, at most {_duration(plan.left)}" if plan.is_cut else f"~{_duration(plan.left)} to finish"
+    )
 
 
 def _duration(seconds: float) -> str:

@@ -15,8 +15,8 @@ from regard.text.corpus import PairFiles
 
 STARTS = ("encoder", "decoder")  # models that one is made of
 AGAIN = (
-    "Without --minutes, --epochs or --steps it trains until early stopping. The same command again resumes from the "
-    "last checkpoint, bit for bit."
+    "Without --minutes, --epochs, --steps or --size it trains until early stopping, at most four hours. The same "
+    "command again resumes from the last checkpoint, bit for bit."
 )
 
 

@@ -98,11 +98,12 @@ def _train(
     with deterministic(prepared.config.threads or 1), ExitStack() as stack:
         state = CheckpointStore(run.path / STATE).newest() or TrainState()
         measured = prepared.record.get("measured")
+        known = (run.path, recipe, prepared.config, prepared.tokenizer, state)
         try:
             if measured is None:
-                group, measured = assemble(run.path, recipe, prepared.config, prepared.tokenizer, state, world, reserve)
+                group, measured = assemble(*known, check, world, reserve)
             else:
-                group = WorkerGroup(run.path, recipe, prepared.config, prepared.tokenizer, state, world, reserve)
+                group = WorkerGroup(*known, check, world, reserve)
             stack.callback(group.part)
             validator = recipe.validator(prepared.dataset.valid, group.batches, prepared.tokenizer, group.config, check)
         except RegardError:
@@ -114,5 +115,5 @@ def _train(
             record["inexact_from"] = [*record.get("inexact_from", []), state.step]
         write_record(run.path, record)
         session = Session(recipe, to, run, prepared.dataset, group, prepared.tokenizer, state, validator, check, load)
-        yield session.plan(measured, prepared.note if state.step else None)
+        yield session.plan(measured, prepared.note if state.step else None, prepared.advice)
         yield from session.events()

@@ -21,6 +21,7 @@ from regard.data.prefetch import Prefetcher
 from regard.device import derive_seed, is_out_of_memory
 from regard.errors import RunError
 from regard.machine import held_memory
+from regard.model.blocks import Block
 from regard.training.checkpoint import flatten_optimizer
 from regard.training.diagnose import Diverged, first_bad_layer
 from regard.training.distributed import Command, Replicas, Shards, World, wholes
@@ -101,6 +102,21 @@ class Trainer(Generic[B]):
         self._gradients = Shards(self._loss, self.world) if is_sharded else Replicas(model, self.world, numbers=4)
         self.optimizer = make_optimizer(model, config)
         self._batches: Iterator[B] | None = None
+        self.is_stepping = False  # the processes of a run are then in the middle of a step
+
+    def check_within_steps(self, check: Callable[[], None]) -> None:
+        """Calls it before and after every block, forward and backward: what it raises ends the step, whose update is
+        not made. A step of a large model takes minutes.
+        """
+
+        def check_backward(_: nn.Module, __: Any, output: Tensor) -> None:
+            check()
+            if output.requires_grad:
+                output.register_hook(lambda _: check())
+
+        for module in self.model.modules():
+            if isinstance(module, Block):
+                module.register_forward_hook(check_backward)
 
     def train(self, due: Callable[[int], bool], score: Callable[[], Validated]) -> Iterator[Progress | Validated]:
         """Yields a step at a time; validates whenever it is due, before the next step."""
@@ -125,7 +141,7 @@ class Trainer(Generic[B]):
         """One update from the next `parts` batches; this process computes its share of them."""
         began = time.perf_counter()
         self.model.train()
-        group = self._take()
+        group, self.is_stepping = self._take(), True
         while True:
             loss, labels, tokens, failed = self._gradients.sum(self._collect(group))
             if not failed:
@@ -143,6 +159,7 @@ class Trainer(Generic[B]):
         self.skipped = 0 if is_good else self.skipped + bool(labels)  # without any label there is nothing to learn
         if self.skipped >= MOST_SKIPPED and not is_rehearsal:  # at a learning rate of 0, nothing diverges
             raise self._diagnose(group, loss, norm, rate)
+        self.is_stepping = False
         seconds = time.perf_counter() - began
         return Progress(self.step, loss, rate, round(tokens), seconds, not is_good, self.micro_batches)
 

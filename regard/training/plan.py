@@ -17,7 +17,7 @@ from regard.training.checkpoint import TrainState
 from regard.training.distributed import World
 from regard.training.forked import ForkedWorker
 from regard.training.loop import is_milestone
-from regard.training.recipe import Recipe
+from regard.training.recipe import Check, Recipe
 from regard.training.workers import WorkerGroup
 
 TRY_SECONDS = 2.0  # that each way to share the work is tried
@@ -45,6 +45,7 @@ class Plan:
     measured: dict[str, Any]  # tokens_per_second, seconds_per_step, memory (bytes)
     left: float | None  # seconds until the run is over, if that can be known
     note: str | None = None  # what differs from earlier sessions
+    advice: str | None = None  # what more time would buy
     is_tuned: bool = False  # whether it begins from another model instead of fresh weights
 
     @property
@@ -71,6 +72,13 @@ class Plan:
         return min(self.step + self.left / self.pace, last or float("inf"))
 
     @property
+    def is_cut(self) -> bool:
+        """Whether it ends by a default time limit, unless early stopping comes first."""
+        stop = self.config.stop
+        last = last_step(self.config, self.batches_per_epoch) or float("inf")
+        return bool(stop.minutes and stop.patience) and self.updates < last
+
+    @property
     def least_updates(self) -> float:
         """Updates for one epoch, or for the warm-up and as many after it."""
         return max(self.updates_per_epoch, 2 * self.config.train.warmup_steps)
@@ -82,28 +90,23 @@ class Plan:
 
 
 def assemble(
-    run: Path, recipe: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState, launched: World | None,
-    reserve: list[ForkedWorker],
+    run: Path, recipe: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState, check: Check,
+    launched: World | None, reserve: list[ForkedWorker],
 ) -> tuple[WorkerGroup, dict[str, Any]]:  # fmt: skip
     """The processes of a new run, by measurement unless they were asked for; and what was measured."""
     if launched is not None or config.workers or config.threads or config.device != "cpu" or count_cores() == 1:
-        group = WorkerGroup(
-            run, recipe, lay_out(config, *_asked(config, launched)), tokenizer, state, launched, reserve
-        )
+        layout = lay_out(config, *_asked(config, launched))
+        group = WorkerGroup(run, recipe, layout, tokenizer, state, check, launched, reserve)
         return group, _measure(group)
     cores = count_cores()
-    alone = WorkerGroup(run, recipe, lay_out(config, 1, cores), tokenizer, state)
+    alone = WorkerGroup(run, recipe, lay_out(config, 1, cores), tokenizer, state, check)
     found = _measure(alone)
     workers = min(cores, max(1, config.train.tokens_per_batch // LEAST_TOKENS))
     if workers == 1 or _is_short(config, alone, found):
         return alone, found
-    together = WorkerGroup(run, recipe, lay_out(config, workers, cores // workers), tokenizer, state, reserve=reserve)
-    try:
-        other = _measure(together)
-    except BaseException:
-        together.is_well = False
-        together.part()
-        raise
+    layout = lay_out(config, workers, cores // workers)
+    together = WorkerGroup(run, recipe, layout, tokenizer, state, check, reserve=reserve)
+    other = _measure(together)
     speeds = {f"1x{cores}": found["tokens_per_second"], f"{workers}x{cores // workers}": other["tokens_per_second"]}
     if other["tokens_per_second"] > GAIN * found["tokens_per_second"]:
         alone.part()
@@ -151,8 +154,13 @@ def lay_out(config: RunConfig, workers: int, threads: int) -> RunConfig:
 def _measure(group: WorkerGroup) -> dict[str, Any]:
     """Speed and memory, by a few steps that leave nothing behind. The first is to warm up."""
     trainer = group.trainer
-    first = trainer.rehearse(1)[0]
-    made = trainer.rehearse(min(20, max(2, int(TRY_SECONDS / first.seconds))))
+    try:
+        first = trainer.rehearse(1)[0]
+        made = trainer.rehearse(min(20, max(2, int(TRY_SECONDS / first.seconds))))
+    except BaseException:
+        group.is_well = False  # the others may be in the middle of a step
+        group.part()
+        raise
     return {
         "tokens_per_second": round(sum(step.tokens for step in made) / sum(step.seconds for step in made), 1),
         "seconds_per_step": statistics.mean(step.seconds for step in made),

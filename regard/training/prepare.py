@@ -29,6 +29,7 @@ from regard.training.record import RECORD, START, SURVEY, clear, write_record
 from regard.training.settings import refuse_unused
 
 PATIENCE = 8  # validations in a row without improvement before early stopping, where no stop is set
+EVENING = 240.0  # minutes that a run takes at most, where neither a stop nor a size is set
 MAY_CHANGE = ("stop.", "workers:", "threads:", "shard:")  # in the middle of a run
 FORMAT = 3  # of run.json; earlier ones had other names of settings, and another order of the examples
 MOST_SURVEY_BYTES = 2**30
@@ -64,6 +65,7 @@ class PreparedRun:
     dataset: DatasetInfo
     record: dict[str, Any]  # as run.json has it
     note: str | None = None  # what is not as it was before it was resumed
+    advice: str | None = None  # what more time would buy
 
 
 Preparation = Generator[Preparing, None, PreparedRun]
@@ -96,7 +98,8 @@ def prepare(
     changed = other_text(record, reading)
     if not changed:
         yield from _restore_survey(run, corpus, check)
-    ends = {} if changed else {"stop": _defaults(recipe, corpus, merge(kept, wanted)).get("stop", {})}
+    kind = {"model": {"kind": before.model.kind}}
+    ends = {} if changed else {"stop": _defaults(recipe, corpus, merge(kind, wanted))["stop"]}
     kept = merge(merge(kept, ends), other_facts(record, corpus))
     config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})), recipe.config)
     refuse_unused(recipe, wanted, config)
@@ -168,7 +171,8 @@ def _prepare_new(
         init_from.keep(run / START)
     write_record(run, record)
     store = yield from _encode(recipe, run, corpus, tokenizer, config, check)
-    return PreparedRun(config, tokenizer, DatasetInfo.of(corpus, store, record), record)
+    dataset = DatasetInfo.of(corpus, store, record)
+    return PreparedRun(config, tokenizer, dataset, record, advice=_advise(recipe, corpus, wanted, config))
 
 
 def _encode(
@@ -210,12 +214,28 @@ def _defaults(recipe: Recipe, corpus: Corpus, wanted: Settings) -> Settings:
     kind = wanted.get("model", {}).get("kind", next(iter(recipe.kinds)))
     if kind not in recipe.kinds:
         raise ConfigError(f"model.kind={kind} is not a kind of {recipe.name}{nearest(str(kind), list(recipe.kinds))}")
-    asked = resolve(wanted, recipe.config)
-    minutes = asked.stop.minutes if choose_device(asked.device).type == "cpu" else None
-    by_text = recipe.defaults(corpus, kind, minutes)
+    by_text = recipe.defaults(corpus, kind, _minutes(recipe, wanted))
     size = str(wanted.get("size") or by_text["size"])
     found: Settings = {"model": {"kind": kind}}
     for settings in (recipe.kinds[kind], recipe.sizes[size], by_text):
         found = merge(found, settings)
-    given = wanted.get("stop") or {}
-    return found | {"stop": {} if given else found.get("stop", {"patience": PATIENCE})}
+    if wanted.get("stop"):
+        return found | {"stop": {}}
+    stop = found.get("stop", {"patience": PATIENCE})
+    return found | {"stop": stop if wanted.get("size") else {"minutes": EVENING} | stop}
+
+
+def _minutes(recipe: Recipe, wanted: Settings) -> float | None:
+    """That a CPU has for the run, if it has not all the time."""
+    asked = resolve(wanted, recipe.config)
+    if choose_device(asked.device).type != "cpu":
+        return None
+    return asked.stop.minutes if wanted.get("stop") or wanted.get("size") else EVENING
+
+
+def _advise(recipe: Recipe, corpus: Corpus, wanted: Settings, config: RunConfig) -> str | None:
+    """The size that was not taken because the time is too short for it."""
+    size = str(recipe.defaults(corpus, config.model.kind, None)["size"])
+    if wanted.get("size") or size == recipe.defaults(corpus, config.model.kind, _minutes(recipe, wanted))["size"]:
+        return None
+    return f"The text suffices for a larger model, which would need more time to be better: --size {size}"

@@ -75,7 +75,7 @@ class Session:
         self.end = last_step(self.config, group.batches.batches_per_epoch)
         self.scores_left = validations(self.config, state.step, self.end) if self.end else 0
 
-    def plan(self, measured: dict[str, Any], note: str | None) -> Plan:
+    def plan(self, measured: dict[str, Any], note: str | None, advice: str | None = None) -> Plan:
         """What the run is about to do."""
         self.pace = float(measured["seconds_per_step"])
         return Plan(
@@ -83,7 +83,7 @@ class Session:
             len(self.dataset.valid), [*self.dataset.left_out, *self.validator.left_out],
             count_parameters(self.validation_model),
             self.group.batches.batches_per_epoch, self.state.step, self.state.seconds, measured, self._left(), note,
-            is_tuned=bool(self.dataset.bases),
+            advice, is_tuned=bool(self.dataset.bases),
         )  # fmt: skip
 
     def events(self) -> Iterator[Event]:
@@ -97,6 +97,7 @@ class Session:
             self.group.last_words = summary
             yield finished
         except (Stopped, GeneratorExit):
+            self.group.is_well = not self.trainer.is_stepping  # else the others are in the middle of it
             self._save()
             raise
         except Diverged as problem:
@@ -205,7 +206,7 @@ class Session:
         if self.end and step >= self.end:
             return f"{stop.epochs} epochs were asked for"
         if stop.minutes and state.seconds + self.last_score_seconds >= stop.minutes * 60:
-            return f"{stop.minutes:g} minutes were asked for"
+            return f"the limit of {stop.minutes:g} minutes is reached"
         if stop.patience and state.misses >= stop.patience:
             return f"{state.misses} validations in a row were no better"
         return None

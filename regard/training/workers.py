@@ -31,7 +31,7 @@ from regard.training.diagnose import Diverged
 from regard.training.distributed import Command, Place, World, joined
 from regard.training.forked import ForkedWorker
 from regard.training.loop import Trainer
-from regard.training.recipe import Recipe, TrainBatches, import_recipe
+from regard.training.recipe import Check, Recipe, TrainBatches, import_recipe
 from regard.training.record import START, STATE
 
 BYTES_PER_WEIGHT = 16  # the weight, its gradient, and Adam's two numbers
@@ -169,10 +169,10 @@ class WorkerGroup:
 
     def __init__(
         self, run: Path, task: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState,
-        launched: World | None = None, reserve: list[ForkedWorker] | None = None,
+        check: Check, launched: World | None = None, reserve: list[ForkedWorker] | None = None,
     ) -> None:  # fmt: skip
-        """launched: the world, if a launcher started its processes; reserve: forked workers to use if one thread
-        is enough for each: torch's threads do not outlive a fork.
+        """check: raises Stopped if a stop was requested; launched: the world, if a launcher started its processes;
+        reserve: forked workers to use if one thread is enough for each: torch's threads do not outlive a fork.
         """
         assert config.workers is not None and config.threads is not None, "decided before"
         self.is_followed, self.is_well = True, True  # whether the others wait for a word, and whether they can hear one
@@ -193,6 +193,8 @@ class WorkerGroup:
         try:
             self.world.broadcast_text(json.dumps(message))
             self.trainer, self.batches = set_up(run, task, config, tokenizer, state, self.world)
+            if launched is None and not self.trainer.is_sharded:  # others cannot be stopped in the middle of a step
+                self.trainer.check_within_steps(check)
         except BaseException:
             self.is_well = False
             self.part()

@@ -60,3 +60,17 @@ def test_a_run_of_minutes_on_much_text_takes_a_tiny_translator_and_a_long_one_a_
 
     assert size(minutes=10) == (128, 0.2, 4096)
     assert size(minutes=200) == size(steps=100) == size() == (256, 0.1, 8192)
+
+
+@pytest.mark.parametrize("task", sorted(TABLE))
+def test_without_a_flag_no_run_takes_more_than_four_hours(task):
+    """Nor a network that needs more; whoever sets an end or a size decides for himself."""
+    corpus = Corpus(ListedExamples([], [], words=10**9), {})
+
+    def end(**wanted):
+        config = decide(find_recipe(task), corpus, {"task": task, "device": "cpu"} | wanted)
+        return config.stop.minutes, config.model.width
+
+    assert end() == (240, 256)
+    assert end(size="base")[0] is None and end(stop={"epochs": 1})[0] is None
+    assert end(stop={"minutes": 600}) == (600, end(size="base")[1])

@@ -73,7 +73,7 @@ def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape and vocabulary by the size of the text in running words."""
-    return choose(ROWS, corpus.examples.words)
+    return choose(ROWS, corpus.examples.words, minutes)
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:

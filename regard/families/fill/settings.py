@@ -19,7 +19,7 @@ SIZES: dict[str, Settings] = {
 ROWS = [
     Row(5_000_000, "tiny", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}),
     Row(200_000_000, "small", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}),
-    Row(ENDLESS, "base", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}),
+    Row(ENDLESS, "base", {"text": {"tokenizer": "wordpiece"}, "train": {"label_smoothing": 0.0}}, minutes=300),
 ]
 
 OWN = setting_names(text="lowercase max_length", model="token_types", train="held_out mask_rate whole_words")

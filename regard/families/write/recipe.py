@@ -76,7 +76,7 @@ def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """Shape and tokenizer by the size of the text."""
-    return choose(ROWS, corpus.examples.words)
+    return choose(ROWS, corpus.examples.words, minutes)
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:

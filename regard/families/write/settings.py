@@ -37,7 +37,7 @@ SIZES: dict[str, Settings] = {
 ROWS = [
     Row(500_000, "tiny", {"text": {"tokenizer": "char"}, "train": {"label_smoothing": 0.0}}),
     Row(17_000_000, "small", {"text": {"tokenizer": "bpe"}, "train": {"label_smoothing": 0.0}}),
-    Row(ENDLESS, "base", {"text": {"tokenizer": "bpe"}, "train": {"label_smoothing": 0.0}}),
+    Row(ENDLESS, "base", {"text": {"tokenizer": "bpe"}, "train": {"label_smoothing": 0.0}}, minutes=300),
 ]
 
 USES = dict.fromkeys(KINDS, STACKED)
