@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 MOST_UNREAD = 2**16  # bytes, about; an endless head, or bytes after a body, would fill the memory
+BLOCK = 2**14  # bytes of a body that are handed over at a time
 MOST_PIPELINED = 16  # requests of a connection that wait for the one before
 CLOSING_SECONDS = 5.0  # after which a connection that was closed is cut, whatever was not read
 
@@ -71,9 +72,13 @@ class Protocol(HttpToolsProtocol):
             self._abort()
 
     def on_body(self, body: bytes) -> None:
-        """Something of a body is there."""
+        """Something of a body is there. Its request is woken for a block of it or the whole, not for every byte."""
         self._unread = 0
-        super().on_body(body)
+        if not self.cycle.response_complete:
+            self.cycle.body += body
+            if len(self.cycle.body) > BLOCK:
+                self.flow.pause_reading()
+                self.cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """A request is whole: from now on the client waits for the server."""

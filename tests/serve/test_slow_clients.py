@@ -2,10 +2,15 @@
 
 import json
 import socket
+import threading
 import time
 
 import pytest
+import uvicorn
 from server import Server, wait_until
+
+from regard.serve.listen import listen
+from regard.serve.protocol import Protocol
 
 HEAD = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 CANARY = {"q": "The old dog sleeps.", "source": "en", "target": "fr"}
@@ -126,3 +131,31 @@ def test_who_goes_away_with_requests_behind_one_another_is_not_computed_further(
         assert wait_until(lambda: not queued(), 30)
     finally:
         assert server.stop() == 0
+
+
+def test_a_body_that_comes_byte_by_byte_wakes_its_request_once():
+    """Else clients that trickle would take the event loop's time from others."""
+    heard = []
+
+    async def app(scope, receive, send):
+        is_more = scope["type"] == "http"
+        while is_more:
+            heard.append(await receive())
+            is_more = heard[-1].get("more_body", False)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    sockets = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(app, http=Protocol, lifespan="off", log_level="error"))
+    threading.Thread(target=server.run, args=(sockets,), daemon=True).start()
+    body = bytes(range(256)) * 200
+    with socket.create_connection(sockets[0].getsockname(), timeout=20) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body))
+        for place in range(200):
+            connection.sendall(body[place : place + 1])
+            time.sleep(0.001)
+        connection.sendall(body[200:])
+        assert connection.recv(100).startswith(b"HTTP/1.1 204")
+    server.should_exit = True
+    assert b"".join(one["body"] for one in heard) == body and len(heard) < 10
