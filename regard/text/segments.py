@@ -6,7 +6,7 @@ Cuts at sentence ends where that is enough, else at clauses, else between words,
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 # Where a cut may be, best places first; each pattern matches the blank between two parts.
 PLACES = (
@@ -27,22 +27,28 @@ def split_to_fit(
 
     ids: of the text; encode: what each of several texts has; ends: where in the text each of its ids ends, else they
     are taken to have equally many bytes. One character is the smallest part there is. However long the text is, it is
-    encoded a few times in all: its own tokens say where to cut, and only then each part is tried.
+    encoded a few times in all: its own tokens say where to cut, and only then the parts are tried, all at once.
     """
     if len(ids) <= most or len(text) < 2:
         return [text], [ids]
     middle = len(text) // 2
     sample = text[middle - 1 : middle + 1]
-    known = dict(zip(["", sample], encode(["", sample]), strict=True))
-    count = len(ids) - len(known[""])
-    before = _tokens_before(text, count, ends)
-    extra = len(known[sample]) - len(known[""]) - (before[middle + 1] - before[middle - 1])  # that a cut in a word adds
-    room = max(1, most - len(known[""]))
-    parts = [text[first:last] for first, last in _cut(text, before, room, room - extra if 0 < extra < room else room)]
-    new = [part for part in dict.fromkeys(parts) if part not in known]
-    known.update(zip(new, encode(new), strict=True))
-    found = [split_to_fit(part, known[part], encode, most) for part in parts]  # most of them fit
-    return [part for some, _ in found for part in some], [one for _, some in found for one in some]
+    known = dict(zip(["", sample], encode(["", sample]), strict=True)) | {text: ids}
+    closing = len(known[""])
+    room, parts, added = max(1, most - closing), [text], 0  # added: tokens that a cut in a word adds
+    while long := [part for part in dict.fromkeys(parts) if len(known[part]) > most and len(part) > 1]:
+        cuts: dict[str, list[str]] = {}
+        for part in long:
+            before = _tokens_before(part, len(known[part]) - closing, ends)
+            if part is text:
+                added = len(known[sample]) - closing - (before[middle + 1] - before[middle - 1])
+            in_word = room - added if 0 < added < room else room
+            cuts[part] = [part[first:last] for first, last in _cut(part, before, room, in_word)]
+        new = [piece for piece in dict.fromkeys(chain.from_iterable(cuts.values())) if piece not in known]
+        known.update(zip(new, encode(new), strict=True))
+        parts = [piece for part in parts for piece in cuts.get(part, [part])]
+        ends = None
+    return parts, [known[part] for part in parts]
 
 
 def has_place(text: str) -> bool:

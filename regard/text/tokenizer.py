@@ -191,15 +191,18 @@ class Tokenizer:
 
     def encode_ends(self, text: str) -> tuple[list[int], list[int]]:
         """The ids of a text, closed, and where in it each of them ends; an estimate where the text is normalized."""
-        (found,) = self._encodings([text], True, True)
+        (found,) = self._encodings([text], True, len(text) < LONG, with_offsets=True)
         return found.ids, [end for _, end in found.offsets]
 
-    def _encodings(self, texts: Sequence[str], is_closed: bool, is_alone: bool) -> list[Any]:
+    def _encodings(
+        self, texts: Sequence[str], is_closed: bool, is_alone: bool, *, with_offsets: bool = False
+    ) -> list[Any]:
         try:
             if is_alone:
                 found = [self._pieces.encode(texts[0], add_special_tokens=is_closed)]
             else:
-                found = self._pieces.encode_batch_fast(list(texts), add_special_tokens=is_closed)
+                encode = self._pieces.encode_batch if with_offsets else self._pieces.encode_batch_fast
+                found = encode(list(texts), add_special_tokens=is_closed)
         except (UnicodeEncodeError, TypeError):
             if odd := [text for text in texts if not isinstance(text, str)]:
                 raise ConfigError(f"{odd[0]!r:.60} is not a text: a str is wanted") from None

@@ -1,5 +1,7 @@
 """Long lines in parts that fit."""
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,3 +62,17 @@ def test_no_text_is_encoded_twice_not_even_to_know_the_ids_of_its_parts():
         parts, ids = split_to_fit(text, closed([text])[0], lambda some: seen.extend(some) or closed(some), 40)  # noqa: B023
         assert len(seen) == len(set(seen))
         assert ids == closed(parts)
+
+
+def test_parts_that_do_not_fit_are_cut_again_all_at_once():
+    """Where letters cost very different numbers of tokens, many parts are too long at first."""
+    asked = 0
+
+    def encode(texts):
+        nonlocal asked
+        asked += 1
+        return [[ord(letter) for letter in text for _ in range(9 if letter == "b" else 1)] for text in texts]
+
+    text = "".join(random.Random(1).choices("aaab", k=3000))
+    parts, ids = split_to_fit(text, encode([text])[0], encode, 20)
+    assert "".join(parts) == text and all(map(len, parts)) and max(map(len, ids)) <= 20 and asked < 10
