@@ -220,8 +220,7 @@ class ModelFolder:
         """A copy without the training state; it must not exist yet."""
         refuse_existing(other, "save")
         place = self.path.resolve()  # links that lead out of the folder are not copied
-        with suppress(OSError):
-            there = [path for path in self.path.iterdir() if path.is_file() and path.resolve().parent == place]
+        there = [path for path in self.path.glob("*") if path.is_file() and path.resolve().parent == place]
         self.refuse_changed()
         names = [path.name for path in there if path.name not in {ABOUT, MARK}]
         try:
@@ -231,17 +230,11 @@ class ModelFolder:
             raise
 
     def _copy(self, name: str, to: Path) -> None:
-        """Copies a file block by block: weights may be larger than the memory."""
-
-        def copy_and_hash(path: Path) -> str:
-            found = hashlib.sha256()
-            with open_regular(path) as file, to.open("wb") as copied:
-                while block := file.read(BLOCK):
-                    found.update(block)
-                    copied.write(block)
-            return found.hexdigest()
-
-        self._refuse_other(self.file(name), copy_and_hash)
+        """Copies a file block by block, for weights may be larger than the memory; then the copy must have its hash."""
+        path = self.file(name)
+        with open_regular(path) as file, to.open("wb") as copied:
+            shutil.copyfileobj(file, copied, BLOCK)
+        self._refuse_other(path, lambda _: hash_file(to))
 
 
 def refuse_existing(folder: Path, verb: str) -> None:

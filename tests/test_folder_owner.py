@@ -1,6 +1,7 @@
 """Writing a model into a folder: what regard did not make there is neither replaced nor removed."""
 
 import os
+import resource
 import shutil
 import tracemalloc
 
@@ -170,4 +171,16 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path, folder):
     (tmp_path / "mine" / "model.safetensors").write_bytes(b"other")
     with pytest.raises(FolderError, match=r"model\.safetensors"):
         model.copy_to(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_full_disk_is_said_of_the_copy_and_not_of_the_model(tmp_path, folder):
+    model = ModelFolder(folder)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))  # of a file; to a writer it is as a full disk
+    try:
+        with pytest.raises(FolderError, match=r"copy.* cannot be written: File too large"):
+            model.copy_to(tmp_path / "copy")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not (tmp_path / "copy").exists()
