@@ -8,11 +8,15 @@ from regard import phrasebook
 from regard.cli.report import show_training
 from regard.errors import ConfigError
 from regard.families.answer.surface import describe_answer
-from regard.files import make_own, write_whole
+from regard.files import hash_file, make_own, write_whole
+from regard.folder import RUN
+from regard.install import place_of, read_about
 from regard.load import load
 from regard.text.samples import LANGUAGES, Phrase, everyday, induction, standard_library
 from regard.text.score import score_translations
 from regard.text.stories import write_stories
+from regard.training.record import read_record
+from regard.training.session import Finished
 
 Print = Callable[[str], None]
 
@@ -57,9 +61,8 @@ def show_translate(to: Path, print_data: Print, print_status: Print, direction: 
         for language, lines in ((source, [p.source for p in phrases]), (target, [p.target for p in phrases])):
             names[part, language] = _write(to, f"{part}.{direction}.{language}", lines)
     print_status(f"$ regard train translate {names['train', source]} {names['train', target]} --to {to / direction}")
-    finished = show_training(
-        "translate", to=to / direction, settings=TRANSLATE, fresh=True,
-        source=names["train", source], target=names["train", target],
+    finished = _train(
+        "translate", to / direction, TRANSLATE, source=names["train", source], target=names["train", target],
         valid_source=names["valid", source], valid_target=names["valid", target],
     )  # fmt: skip
     print_status("")
@@ -95,7 +98,7 @@ def show_write(to: Path, print_data: Print, print_status: Print) -> None:
     print_status(
         f"{len(text)} source files of Python's standard library, {size:.1f} MB; {len(held_out)} more are held out"
     )
-    finished = show_training("write", to=to / "write", settings=WRITE, fresh=True, text=text, valid=held_out)
+    finished = _train("write", to / "write", WRITE, text=text, valid=held_out)
     writer = load(to / "write")
     scores = writer.evaluate(*held_out)
     print_status("")
@@ -113,7 +116,7 @@ def show_fill(to: Path, print_data: Print, print_status: Print) -> None:
     train = _write(to, "train.en", [phrase.source for phrase in phrasebook("en", "de", 40_000)])
     test = _write(to, "test.en", [phrase.source for phrase in phrasebook("en", "de", 500, held_out=True)])
     print_status(f"$ regard train fill {train} --to {to / 'fill'}")
-    finished = show_training("fill", to=to / "fill", settings=FILL, fresh=True, text=train)
+    finished = _train("fill", to / "fill", FILL, text=train)
     filler = load(to / "fill")
     scores = filler.evaluate(test)
     print_status("")
@@ -134,7 +137,7 @@ def show_answer(to: Path, print_data: Print, print_status: Print) -> None:
     for part, count, held_out in (("train", 1000, False), ("test", TEST, True)):
         names[part] = _write(to, f"{part}.stories", write_stories(induction(count, held_out=held_out)).splitlines())
     print_status(f"$ regard train answer {names['train']} --to {to / 'answer'}")
-    finished = show_training("answer", to=to / "answer", settings=ANSWER, fresh=True, stories=names["train"])
+    finished = _train("answer", to / "answer", ANSWER, stories=names["train"])
     answerer = load(to / "answer")
     scores: dict[str, Any] = answerer.evaluate(names["test"])
     print_status("")
@@ -147,6 +150,17 @@ def show_answer(to: Path, print_data: Print, print_status: Print) -> None:
     tale = _write(to, "tale.txt", TALE)
     _show_page(answerer.look(QUESTION, TALE, why=True), to, print_data)
     print_data(f'Next: regard answer {to / "answer"} {tale} "{QUESTION}"')
+
+
+def _train(task: str, model: Path, settings: dict[str, Any], **files: Any) -> Finished:
+    """Trains from the beginning; a model that was trained on other text is the user's, and stays."""
+    given = {hash_file(path) for one in files.values() for path in (one if isinstance(one, list) else [one])}
+    about, record = read_about(place_of(model)) or {}, read_record(model / RUN) or {}
+    for known in (about.get("data", {}).get("sha256"), record.get("fingerprints")):
+        if known is not None and set(known.values()) != given:
+            raise ConfigError(f"{model} holds a model that was trained on other text than this demo's; move it away, "
+                              f"or choose another folder with --to")  # fmt: skip
+    return show_training(task, to=model, settings=settings, fresh=True, **files)
 
 
 def _show_page(seen: Any, folder: Path, print_data: Print) -> None:

@@ -1,5 +1,7 @@
 """`regard demo`, the first thing a newcomer runs: the whole way of each family, only shorter."""
 
+import shutil
+
 import pytest
 from conftest import SHORT, family_settings
 from test_cli import run
@@ -35,3 +37,11 @@ def test_the_demo_trains_shows_and_leaves_a_page(family, tmp_path, monkeypatch):
     assert places == sorted(places)
     page = (tmp_path / "demo" / "look.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>") and str(tmp_path / "demo" / "look.html") in out
+
+
+def test_a_model_of_the_users_own_is_not_replaced_by_a_demo(tmp_path, folder):
+    shutil.copytree(folder, tmp_path / "answer")
+    before = (tmp_path / "answer" / "model.safetensors").read_bytes()
+    code, _, err = run("demo", "answer", "--to", tmp_path)
+    assert code == 1 and "was trained on other text than this demo's; move it away, or choose another folder" in err
+    assert (tmp_path / "answer" / "model.safetensors").read_bytes() == before
