@@ -37,7 +37,7 @@ def compare_with_transformers(folder: Path, ours: Any) -> str | None:
         return None
     import transformers
 
-    _refuse_many_labels(folder, ours._folder.config)
+    _refuse_many_labels(ours._folder.config)
     try:
         with warnings.catch_warnings(), torch.inference_mode():
             warnings.simplefilter("ignore")
@@ -49,9 +49,8 @@ def compare_with_transformers(folder: Path, ours: Any) -> str | None:
     except RegardError:
         raise
     except Exception as problem:  # whatever it raises for what it does not understand
-        where = ours.about.get("imported_from") or folder
-        raise FolderError(f"{where}: transformers cannot run this model ({type(problem).__name__}: {_line(problem)}), "
-                          f"so it could not be compared, and nothing was written") from None  # fmt: skip
+        raise FolderError(f"transformers cannot run this model ({type(problem).__name__}: {_line(problem)}), so it "
+                          f"could not be compared, and nothing was written") from None  # fmt: skip
     return _refuse_difference(worst, "transformers", _tolerance(ours))
 
 
@@ -68,13 +67,13 @@ def _open_there(kind: Any, folder: Path) -> Any:
     return model
 
 
-def _refuse_many_labels(folder: Path, config: dict[str, Any]) -> None:
+def _refuse_many_labels(config: dict[str, Any]) -> None:
     """It gives each label a name, and labels are nothing here."""
     for part in (config, config.get("encoder"), config.get("decoder")):
         count = part.get("num_labels") if isinstance(part, dict) else None
         if count is not None and (type(count) is not int or not 0 <= count <= MOST_LABELS):
-            raise FolderError(f"{folder}: config.json has num_labels={count!r:.40}, and transformers would make a name "
-                              f"for each; take it out")  # fmt: skip
+            raise FolderError(f"config.json has num_labels={count!r:.40}, and transformers would make a name for each; "
+                              f"take it out")  # fmt: skip
 
 
 def _run_there(model: Any, rows: Tensor) -> Tensor:
@@ -123,7 +122,8 @@ def _compare_texts(folder: Path, ours: Any, transformers: Any) -> None:
         except RegardError:
             continue
         if mine != (tokenizer(text)["input_ids"] or mine):
-            raise FolderError(f"{text!r} has other tokens in transformers; the model would not be the same there")
+            raise FolderError(f"{text!r} has other tokens in transformers, so the model would not be the same there; "
+                              f"save its tokenizer again with transformers")  # fmt: skip
 
 
 def _difference(mine: Tensor, other: Tensor, never: tuple[int, ...] = ()) -> float:

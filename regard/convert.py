@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -69,8 +71,9 @@ def import_model(source: str, to: Path, part: str | None = None) -> dict[str, An
         write_model(new, about, contents)
         opened = load(new)
         slow = opened if opened.engine == "torch" else load(new, engine="torch")
-        compare_with_transformers(new, slow)
-        compare_engines(opened, slow)
+        with _naming(source):
+            compare_with_transformers(new, slow)
+            compare_engines(opened, slow)
         new.rename(to)  # only what was tried and found right
     return about
 
@@ -113,7 +116,8 @@ def _to_huggingface(folder: ModelFolder, to: Path) -> str:
     folder.copy_to(to)
     if find_spec("transformers") is None:
         raise ConfigError("an export is tried out in transformers, which is not installed: pip install transformers")
-    return compare_with_transformers(to, load(to, engine="torch")) or ""
+    with _naming(folder.folder):
+        return compare_with_transformers(to, load(to, engine="torch")) or ""
 
 
 def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
@@ -128,7 +132,17 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
     if folder.has(TOKENIZING):
         (to / TOKENIZING).write_text(encode_json(folder.json(TOKENIZING)), encoding="utf-8")
     assert (to / FAST_WEIGHTS).is_file()
-    return compare_engines(opened, load(folder.folder, engine="torch")) or ""
+    with _naming(folder.folder):
+        return compare_engines(opened, load(folder.folder, engine="torch")) or ""
+
+
+@contextmanager
+def _naming(model: str | Path) -> Iterator[None]:
+    """An error of a comparison names the model; what is compared is a copy that is gone afterwards."""
+    try:
+        yield
+    except FolderError as problem:
+        raise FolderError(f"{model}: {problem}") from None
 
 
 def _download(name: str) -> Path:

@@ -69,7 +69,8 @@ def test_an_export_runs_in_plain_ctranslate2(task, request, tmp_path):
 def test_an_export_that_is_not_right_is_not_written(folder, answerer_folder, tmp_path, monkeypatch):
     monkeypatch.setattr("regard.compare.TOLERANCE", -1.0)  # nothing is right enough
     told = run("export", folder, "--as", "huggingface", "--to", tmp_path / "out")
-    assert told.exit_code == 1 and "numbers in transformers differ by" in told.output
+    assert told.exit_code == 1 and ": numbers in transformers differ by" in told.output
+    assert str(tmp_path) in told.output
     assert list(tmp_path.iterdir()) == []
     told = run("export", answerer_folder, "--as", "huggingface", "--to", tmp_path / "b")
     assert "those to translate, write, fill are exported" in told.output
@@ -141,7 +142,7 @@ def test_keys_that_mean_nothing_here_do_no_harm_in_transformers(tmp_path, pairs)
     config = json.loads(path.read_text())
     path.write_text(json.dumps(config | {"num_labels": 2**31}))
     told = run("import", tmp_path / "theirs", "--to", tmp_path / "a")
-    assert told.exit_code == 1 and "num_labels=2147483648" in told.output
+    assert told.exit_code == 1 and f"{tmp_path / 'theirs'}: config.json has num_labels=2147483648" in told.output
     path.write_text(json.dumps(config | {"return_dict": False, "attn_implementation": "nobody/kernel-of-mine"}))
     told = run("import", tmp_path / "theirs", "--to", tmp_path / "b")
     assert told.exit_code == 0, told.output
