@@ -199,7 +199,7 @@ def merge(below: Settings, above: Settings) -> Settings:
 def read_toml(path: Path) -> Settings:
     """The settings of a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist; --config needs a TOML file of settings") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as problem:

@@ -4,7 +4,6 @@ What serves a model and what writes to a terminal are handed in: this room knows
 """
 
 import json
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ import typer
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Strict
 
 from regard.families.options import Json, Model, Valid
+from regard.text.given import stdin_lines
 
 T = TypeVar("T")
 
@@ -159,11 +159,9 @@ def run_command(
     """Text in, text out: each line of standard input, or the text that is given."""
     opened = out.open(model)
     out.hint("Type a line; Ctrl-D ends.") if text is None else None
-    for line in [text] if text is not None else sys.stdin:
-        answer = opened(line.rstrip("\n"))
-        out.data(
-            json.dumps({"text": line.rstrip("\n"), "answer": answer}, ensure_ascii=False) if as_json else str(answer)
-        )
+    for line in [text] if text is not None else stdin_lines(out.status):
+        answer = opened(line)
+        out.data(json.dumps({"text": line, "answer": answer}, ensure_ascii=False) if as_json else str(answer))
 
 
 def train_texts(

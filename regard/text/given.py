@@ -1,17 +1,51 @@
-"""Checks of a model's input texts, and what of them is unknown to its tokenizer. Imports no torch."""
+"""A model's input texts: read from standard input, checked, and what of them is unknown. Imports no torch.
+
+Lines end at `\\n` and nowhere else, as those of files.
+"""
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, CorpusError
+from regard.text.corpus import LONGEST_LINE, UTF8_MARK, limited_lines
 from regard.text.readers.rows import Choice
 from regard.text.running import TextFiles
 
 SHOWN = 10  # unknown parts that are named
+STDIN = Path("standard input")
+
+
+def read_stdin(what: str) -> str:
+    """All of standard input, which is one text; what is too long or no text is refused."""
+    raw = sys.stdin.buffer.read(LONGEST_LINE + 1)
+    if len(raw) > LONGEST_LINE:
+        raise CorpusError(f"{STDIN} has more than {LONGEST_LINE // 2**20} MB; {what} is shorter")
+    try:
+        return raw.removeprefix(UTF8_MARK).decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as problem:
+        raise CorpusError(f"{STDIN} is not UTF-8 (byte {problem.start + 1} is {raw[problem.start]:#04x}); convert it "
+                          f"first, as with iconv -f latin1 -t UTF-8") from None  # fmt: skip
+
+
+def stdin_lines(note: Callable[[str], None]) -> Iterator[str]:
+    """Each line of standard input as soon as it is there, without its end."""
+    for number, raw in enumerate(limited_lines(sys.stdin.buffer, STDIN, LONGEST_LINE), start=1):
+        yield decode_line(raw.removesuffix(b"\n").removesuffix(b"\r"), number, note)
+
+
+def decode_line(raw: bytes, number: int, note: Callable[[str], None]) -> str:
+    """A line that is used whatever is in it; what is not UTF-8 is replaced, with a note."""
+    raw = raw.removeprefix(UTF8_MARK) if number == 1 else raw
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        note(f"line {number}: byte {problem.start + 1} is not UTF-8; it was read as \ufffd")
+        return raw.decode("utf-8", errors="replace")
 
 
 def a_text(value: object, what: str = "a text") -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from itertools import islice
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.text.corpus import LONGEST_LINE, read_lines
+from regard.text.corpus import read_lines
+from regard.text.given import read_stdin
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 NUMBERED = re.compile(r"\s*(\d+)\s+(.*)")
@@ -78,17 +78,6 @@ def read_sentences(path: Path | None) -> list[str]:
     numbered = [NUMBERED.fullmatch(line) for line in plain]
     texts = [found[2] for found in numbered if found] if all(numbered) else plain
     return [sentence for text in texts for sentence in split_sentences(text)]
-
-
-def read_stdin(what: str) -> str:
-    """All of standard input, which is one text; what is too long or no text is refused."""
-    try:
-        text = sys.stdin.read(LONGEST_LINE + 1)
-    except UnicodeDecodeError as problem:
-        raise CorpusError(f"standard input is not UTF-8 ({problem.reason}); convert it first") from None
-    if len(text) > LONGEST_LINE:
-        raise CorpusError(f"standard input has more than {LONGEST_LINE} characters; {what} is shorter")
-    return text
 
 
 def split_sentences(text: str) -> list[str]:

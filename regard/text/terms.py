@@ -11,7 +11,7 @@ Terms = dict[str, str]
 def read_terms(path: Path) -> Terms:
     """The terms of a file. Blank lines, and lines that begin with #, say nothing."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_bytes().decode("utf-8-sig").split("\n")
     except OSError as problem:
         raise CorpusError(f"{path} cannot be read: {problem.strerror}") from None
     except UnicodeDecodeError as problem:

@@ -101,3 +101,26 @@ def test_every_family_is_trained_from_the_command_line(task, family_files, tmp_p
     assert code == 1 and "does not exist" in err
     code, _, err = run("train", task, text, "--to", tmp_path / "n", "--set", "train.rat=1")
     assert code == 1 and "did you mean train.learning_rate" in err
+
+
+def test_standard_input_is_read_as_a_file_is(writer_folder, answerer_folder, tmp_path):
+    """Marks at the beginning are dropped and line ends of Windows are line ends; no other character is one."""
+    words = ("--tokens", 5, "--seed", 3, "--json")
+    for raw, prompt in (
+        (b"\xef\xbb\xbfThe old\r\ndog", "The old\ndog"),
+        (b"The\rold\xe2\x80\xa8dog", "The\rold\u2028dog"),
+        (b"", ""),
+    ):
+        code, out, err = run("write", writer_folder, "-", *words, text=raw)
+        assert code == 0 and json.loads(out)["prompt"] == prompt, err
+    code, _, err = run("write", writer_folder, "-", *words, text=b"The \xff")
+    assert code == 1 and "standard input is not UTF-8 (byte 5 is 0xff); convert it" in err
+    told = []
+    for raw in (
+        b"\xef\xbb\xbf1 Brian is a frog.\r\n2 Greg is\x0ba frog.\r\n",
+        b"1 Brian is a frog.\n2 Greg is\x0ba frog.\n",
+    ):
+        (tmp_path / "tale.txt").write_bytes(raw)
+        for given in (tmp_path / "tale.txt", "-"):
+            told.append(run("answer", answerer_folder, given, "What color is Greg?", "--json", text=raw)[1])
+    assert told[1:] == told[:-1] and len(json.loads(told[0])["sentences"]) == 2

@@ -66,8 +66,8 @@ def test_terms_are_whole_words_and_the_longest_come_first(tmp_path):
     terms = {"house": "Haus", "green house": "Gewächshaus", "ous": "?"}
     assert terms_in("the green house by the house", terms) == [("green house", "Gewächshaus"), ("house", "Haus")]
     assert terms_in("greenhouses", terms) == []
-    (tmp_path / "t.tsv").write_text("\ufeff# our words\nhouse\tHaus\n\nsea \t das Meer\n", encoding="utf-8")
-    assert read_terms(tmp_path / "t.tsv") == {"house": "Haus", "sea": "das Meer"}
+    (tmp_path / "t.tsv").write_bytes("\ufeff# our words\nhouse\tHaus\n\r\nsea \t das Meer\r\na\x0bb\tc\u2028d".encode())
+    assert read_terms(tmp_path / "t.tsv") == {"house": "Haus", "sea": "das Meer", "a\x0bb": "c\u2028d"}
     for text, told in (("house Haus\n", "line 1"), ("house\tHaus\nhouse\tHütte\n", "line 2.*before")):
         (tmp_path / "t.tsv").write_text(text, encoding="utf-8")
         with pytest.raises(regard.CorpusError, match=told):

@@ -90,6 +90,12 @@ def test_the_command_line_knows_it(regard, model):
     said = json.loads(regard("mirror", model, "abc fed", "--json").stdout)
     assert said["text"] == "abc fed" and len(said["answer"].replace(" ", "")) == 6
     assert regard("mirror", model, text="abc\nfed\n").stdout.split() == said["answer"].split()
+    lines = b"\xef\xbb\xbfabc\r\nf\red\xe2\x80\xa8\nab\xff\n\n"
+    odd = subprocess.run(
+        [sys.executable, "-m", "regard", "mirror", str(model)], input=lines,
+        env=os.environ | {"PYTHONPATH": regard.paths}, capture_output=True, check=True,
+    )  # fmt: skip
+    assert odd.stdout.count(b"\n") == 4 and b"line 3: byte 3 is not UTF-8" in odd.stderr
     scores = json.loads(regard("evaluate", model, "words.txt", "--json").stdout)
     assert scores["words"] == 217 and scores["accuracy"] > 0.5  # by chance it would be 1 in 216
     assert "mirror" in regard("info", model).stdout

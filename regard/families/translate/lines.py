@@ -15,6 +15,7 @@ from typing import IO, Any
 from regard.alignment.links import to_pharaoh
 from regard.errors import CorpusError
 from regard.families.surface import Terminal
+from regard.text.given import decode_line
 
 FIRST, MOST = 128, 2048  # lines that are sorted and translated together: few at first, so that soon something is seen
 BLOCK = 2**16  # bytes read at a time
@@ -76,7 +77,7 @@ def _windows(source: "_Source", print_status: Callable[[str], None], progress: "
                 is_open = False
                 lines += [rest] if rest else []
                 break
-        decoded = [_decode(line, number + place, print_status) for place, line in enumerate(lines, start=1)]
+        decoded = [decode_line(line, number + place, print_status) for place, line in enumerate(lines, start=1)]
         number += len(lines)
         while decoded:
             yield decoded[:size]
@@ -124,15 +125,6 @@ def _open(file: Path | None, stack: ExitStack, out: Terminal) -> _Source:
     except OSError as problem:
         remedy = "name a file" if file.exists() else 'pipe a text in, or give it with --text "…"'
         raise CorpusError(f"{file} cannot be read: {problem.strerror}; {remedy}") from None
-
-
-def _decode(raw: bytes, number: int, print_status: Callable[[str], None]) -> str:
-    raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        print_status(f"line {number}: byte {problem.start + 1} is not UTF-8; it was read as \ufffd")
-        return raw.decode("utf-8", errors="replace")
 
 
 def _on_one_line(text: str) -> str:

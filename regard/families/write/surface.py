@@ -12,7 +12,7 @@ from regard.decoding.settings import TEMPERATURE, TOKENS, Sampling
 from regard.errors import ConfigError
 from regard.families.options import Columns, Engine, Glob, Json, Keys, Model, Precision, Valid, choose_columns
 from regard.families.surface import Body, Served, Share, Surface, Terminal, Text, Whole
-from regard.text.stories import read_stdin
+from regard.text.given import read_stdin
 
 
 def command(
