@@ -69,8 +69,7 @@ def test_an_export_runs_in_plain_ctranslate2(task, request, tmp_path):
 def test_an_export_that_is_not_right_is_not_written(folder, answerer_folder, tmp_path, monkeypatch):
     monkeypatch.setattr("regard.compare.TOLERANCE", -1.0)  # nothing is right enough
     told = run("export", folder, "--as", "huggingface", "--to", tmp_path / "out")
-    assert told.exit_code == 1 and ": numbers in transformers differ by" in told.output
-    assert str(tmp_path) in told.output
+    assert told.exit_code == 1 and f"{folder}: numbers in transformers differ by" in told.output
     assert list(tmp_path.iterdir()) == []
     told = run("export", answerer_folder, "--as", "huggingface", "--to", tmp_path / "b")
     assert "those to translate, write, fill are exported" in told.output
