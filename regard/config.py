@@ -155,6 +155,7 @@ class RunConfig(Section):
     precision: Literal["float32", "bfloat16"] | None = None  # of products; None: bfloat16 on a GPU, else float32
     source_language: str | None = None
     target_language: str | None = None
+    corpus_weights: list[float] | None = None  # of several corpora, how often an epoch takes each pair
     text: TextConfig = TextConfig()
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()

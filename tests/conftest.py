@@ -222,6 +222,6 @@ def server(folders):
     """All of them behind a real server, in a process of its own."""
     from server import Server
 
-    running = Server(folders)
+    running = Server(folders, limits={"seconds": 240.0})  # the machine may be busy
     yield running
     running.stop()

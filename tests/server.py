@@ -48,7 +48,7 @@ class Server:
 
     def ask(self, path, fields=None, *, headers=None, method=None, raw=None):
         """The status, what was answered and its headers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)  # the machine may be busy
         body = raw if raw is not None else None if fields is None else json.dumps(fields).encode()
         told = {"Content-Type": "application/json"} | (headers or {})
         connection.request(method or ("GET" if body is None else "POST"), path, body, told)

@@ -12,6 +12,7 @@ from regard.cli.family import make_command, with_parameters
 from regard.cli.settings import collect
 from regard.families import all_families, find_recipe, find_surface
 from regard.text.corpus import PairFiles
+from regard.text.mixture import all_corpora
 
 STARTS = ("encoder", "decoder")  # models that one is made of
 AGAIN = (
@@ -97,7 +98,8 @@ def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
     is_first = os.environ.get("RANK", "0") == "0"  # of several processes, the first one speaks
     if is_first and (run["fresh"] or not (run["to"] / "run").exists()):
         if isinstance(text, PairFiles):
-            print_problems(text, None, request.valid_files)
+            for one in all_corpora(text):
+                print_problems(one, None, request.valid_files)
         else:
             print_problems(None, text)
     show_training(task, is_quiet=not is_first, **run, **files)

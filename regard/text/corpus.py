@@ -38,6 +38,7 @@ class Pair(NamedTuple):
     source: str
     target: str
     line: int
+    corpus: int = 0  # of several
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class PairFiles:
     columns: Choice | None = None  # of a table, counted from 1 or by name: source, target
     keys: tuple[str, ...] | None = None  # of objects, or languages of a translation memory: source, target
     parts: tuple[Path, ...] = ()  # the files of a folder, if the source is one
+    weight: float = 1.0  # how often an epoch takes each of its pairs
+    others: tuple["PairFiles", ...] = ()  # further corpora
 
     def __post_init__(self) -> None:
         for option in ("columns", "keys"):
@@ -141,8 +144,7 @@ def read_whole(path: Path) -> str:
 
 def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
     """All pairs with text on both sides, in order, and those without."""
-    pairs: list[Pair] = []
-    empty: list[Pair] = []
+    pairs, empty = list[Pair](), list[Pair]()
     for pair in each_pair(files):
         (pairs if pair.source.strip() and pair.target.strip() else empty).append(pair)
     if not pairs:

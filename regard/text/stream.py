@@ -105,17 +105,18 @@ class StreamedExamples(Examples):
         self, read: Callable[[], Iterable[Any]], key: Callable[[Any], str], words: Callable[[Any], int],
         held_out: Callable[[int], int], seed: int, valid: list[Any] | None = None, *,
         is_usable: Callable[[Any], object] = lambda example: True, why_not: Callable[[Any], LeftOut] | None = None,
-        make: Callable[[Any], Any] = lambda kept: kept, nothing: str = "no line has text on it",
+        make: Callable[[Any], Any] = lambda kept: kept,
+        may_be_held_out: Callable[[Any], bool] = lambda example: True,
     ) -> None:  # fmt: skip
         """read: all examples, as often as it is called; words: of an example; held_out: how many of so many.
 
         is_usable, why_not: what is not learned from, and why, for the first of these; make: an example, of its JSON;
-        nothing: the error where no example is usable.
+        may_be_held_out: those that may come before those that may not.
         """
         super().__init__(valid)
         self._read, self._key, self._words, self._held_out, self._seed = read, key, words, held_out, seed
-        self._is_usable, self._why_not, self._make, self._nothing = is_usable, why_not, make, nothing
-        self._has_valid = valid is not None
+        self._is_usable, self._why_not, self._make = is_usable, why_not, make
+        self._has_valid, self._may_be_held_out = valid is not None, may_be_held_out
         self._chosen: frozenset[int] = frozenset()  # hashes of the keys held out
 
     def survey(self) -> Iterator[int]:
@@ -129,12 +130,13 @@ class StreamedExamples(Examples):
             every, usable = every + len(chunk), usable + len(kept)
             sample.add(kept)
             if not self._has_valid:
-                lowest.add((self._hash(example), example) for example in kept)
+                lowest.add((self._hash(one), one, self._may_be_held_out(one)) for one in kept)
             yield every
-        if not usable:
-            raise CorpusError(f"{self._nothing}; there is nothing to learn from")
         if self._why_not and unusable:
             self.left_out = [replace(self._why_not(unusable[0]), count=every - usable)]
+        if not usable:
+            why = "".join(f", all {one.reason} (such as {one.example})" for one in self.left_out)
+            raise CorpusError(f"{every} examples{why}; there is nothing to learn from")
         held = [] if self._has_valid else lowest.take(self._held_out(usable))
         self._chosen = frozenset(number for number, _ in held)
         self.valid = self.valid if self._has_valid else [example for _, group in held for example in group]
@@ -171,11 +173,15 @@ class _Lowest:
         self._groups: dict[int, list[Any]] = {}
         self.counts: dict[int, int] = {}  # examples of a hash, copies included
 
-    def add(self, examples: Iterable[tuple[int, Any]]) -> None:
-        """Examples with their hashes."""
+    def add(self, examples: Iterable[tuple[int, Any, bool]]) -> None:
+        """Examples with their hashes, and whether they may be held out; else they are only counted."""
         limit = self._limit()
-        for number, example in examples:
+        for number, example, may in examples:
             if number > limit:
+                continue
+            if not may:
+                if number in self.counts:
+                    self.counts[number] += 1
                 continue
             if number not in self._groups:
                 insort(self._order, number)

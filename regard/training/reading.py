@@ -60,7 +60,7 @@ def other_facts(record: dict[str, Any], corpus: Corpus) -> dict[str, Any]:
     return {
         name: value
         for name, value in corpus.facts.items()
-        if value is not None and before.get(name) not in {None, value} and config.get(name) == before[name]
+        if value is not None and before.get(name) not in (None, value) and config.get(name) == before[name]
     }
 
 

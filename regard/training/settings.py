@@ -71,5 +71,5 @@ def _given(wanted: Settings) -> list[tuple[str, Any]]:
     """The names and values of all settings in a tree that some family may not use."""
     found = [(f"{section}.{name}", value) for section in ("text", "model", "train")
              for name, value in wanted.get(section, {}).items()]  # fmt: skip
-    found += [(name, wanted.get(name)) for name in ("source_language", "target_language")]
+    found += [(name, wanted.get(name)) for name in ("source_language", "target_language", "corpus_weights")]
     return [(name, value) for name, value in found if value is not None]

@@ -11,6 +11,7 @@ from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -42,13 +43,21 @@ from regard.text.corpus import (
     LeftOut,
     Pair,
     PairFiles,
-    each_pair,
     guess_languages,
-    header_of,
     kind_of,
     read_pairs,
     refuse_unread,
     why_empty,
+)
+from regard.text.mixture import (
+    Also,
+    add_corpora,
+    all_corpora,
+    each_of_all,
+    headers_of,
+    reading_of,
+    roles_of,
+    weights_of,
 )
 from regard.text.readers import find_kind
 from regard.text.readers.rows import Choice
@@ -80,42 +89,42 @@ def gather(
     columns: Choice | None = None,
     keys: tuple[str, ...] | None = None,
     glob: Sequence[str] = (),
+    also: Sequence[Also] = (),
 ) -> tuple[PairFiles, PairFiles | None]:
-    """The files of pairs to learn from, and to validate on if they are given."""
-    files = PairFiles.of(source, target, columns, keys, glob)
+    """The files of pairs to learn from, and to validate on if they are given. also: further corpora, with weights."""
+    files = add_corpora(PairFiles.of(source, target, columns, keys, glob), also, columns, keys)
     if valid_target and not valid_source:
         raise ConfigError(f"--valid-target {valid_target} was given without --valid-source; give both files")
     valid = PairFiles.of(valid_source, valid_target, columns, keys) if valid_source else None
     if valid and not valid.target and not find_kind(valid.paths[0]):
         raise ConfigError(f"--valid-source {valid_source} is one file of lines; give its translation too, with "
                           f"--valid-target")  # fmt: skip
-    alone = [one for one in (files, valid) if one and not one.target]
+    alone = [one for one in (*all_corpora(files), valid) if one and not one.target]
     refuse_unread(columns, keys, *(kind_of(one) for one in alone))
     return files, valid
 
 
 def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> Corpus:
     """All pairs; without files to validate on, some are held out, the same ones every time."""
-    roles = files.roles
-    reading = files.reading
+    roles, reading = roles_of(files), reading_of(files)
     if valid_files is not None:
         reading |= {f"valid_{name}": value for name, value in valid_files.reading.items()}
         roles |= {f"valid_{role}": path for role, path in valid_files.roles.items()}
     pairs = StreamedExamples(
-        read=lambda: each_pair(files),
+        read=lambda: each_of_all(files),
         key=lambda pair: pair.source,
         words=lambda pair: count_words(pair[:2]),
         held_out=lambda count: config.train.held_out or default_held_out(count),
         seed=config.seed,
         valid=read_pairs(valid_files)[0] if valid_files else None,
         is_usable=lambda pair: pair.source.strip() and pair.target.strip(),
-        why_not=lambda pair: why_empty(files, pair),
+        why_not=lambda pair: why_empty(all_corpora(files)[pair.corpus], pair),
+        may_be_held_out=lambda pair: pair.corpus == 0,
         make=lambda kept: Pair(*kept),
-        nothing="no line has text on both sides",
     )
     source_language, target_language = guess_languages(files)
     facts = {"source_language": source_language, "target_language": target_language}
-    return Corpus(pairs, roles, header_of(files), facts, reading)
+    return Corpus(pairs, roles, headers_of(files), facts | {"corpus_weights": weights_of(files)}, reading)
 
 
 def default_held_out(pairs: int) -> int:
@@ -151,9 +160,13 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
 
 def encode(pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig) -> Encoded:
     """Pairs as ids, each source with its target after it; those with an over-long side are left out and counted."""
-    lists, _, left_out = encode_pairs(pairs, tokenizer, config)
+    lists, kept, left_out = encode_pairs(pairs, tokenizer, config)
     flat, sizes = pack_lists(lists, tokenizer.vocab_size, config.text.max_length)
-    return Encoded({"pairs.flat": flat, "pairs.sizes": sizes}, left_out)
+    arrays = {"pairs.flat": flat, "pairs.sizes": sizes}
+    if config.corpus_weights:
+        corpora = np.array([pair.corpus for pair in kept], np.int64)
+        arrays["pairs.counts"] = np.bincount(corpora, minlength=len(config.corpus_weights))
+    return Encoded(arrays, left_out)
 
 
 def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
@@ -162,7 +175,9 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
     if not len(pairs):
         raise all_too_long(config)
     lengths = [pairs.sources.lengths, pairs.targets.lengths]
-    loader = Loader(lengths, config.train.share(config.train.tokens_per_batch), config.seed)
+    loader = Loader(
+        lengths, config.train.share(config.train.tokens_per_batch), config.seed, weigh_corpora(arrays, config)
+    )
 
     def batch(position: int) -> PairBatch:
         indexes, start = loader.at(position), config.model.start_id
@@ -174,6 +189,14 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
         "longest_source": int(lengths[0].max()),
     }
     return TrainBatches(batch, len(loader), facts)
+
+
+def weigh_corpora(arrays: dict[str, Array], config: RunConfig) -> list[tuple[int, float]]:
+    """How many pairs each of several corpora has, and how often an epoch takes each; nothing of one corpus."""
+    if not (weights := config.corpus_weights):
+        return []
+    counts = arrays["pairs.counts"].reshape(-1, len(weights)).sum(0)  # chunks -> corpora
+    return [(count, weight) for count, weight in zip(counts.tolist(), weights, strict=True) if count]
 
 
 def validator(

@@ -93,6 +93,14 @@ def train(
     columns: Columns = None,
     keys: Keys = None,
     glob: Glob = [],  # noqa: B006
+    also: Annotated[
+        list[str],
+        typer.Option(
+            help="A further corpus, SOURCE,TARGET:WEIGHT or PAIRS:WEIGHT; an epoch takes WEIGHT of its pairs; "
+            "repeatable.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
     source_language: Annotated[str | None, typer.Option(help="Language code; default: the file's suffix.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Language code; default: the file's suffix.")] = None,
     encoder: Annotated[
@@ -105,12 +113,13 @@ def train(
     Example:
       regard train translate train.en train.de --to models/en-de --minutes 30
       regard train translate pairs.tsv --columns 2,1 --to models/de-en --size small
+      regard train translate own.de own.en --also web.de,web.en:0.3 --to models/de-en
     """
     languages = {"source_language": source_language, "target_language": target_language}
     return {
         "settings": {name: code for name, code in languages.items() if code},
         "encoder": encoder, "decoder": decoder, "source": source, "target": target,
-        "valid_source": valid_source, "valid_target": valid_target, "glob": glob,
+        "valid_source": valid_source, "valid_target": valid_target, "glob": glob, "also": also,
         **choose_columns(columns, keys),
     }  # fmt: skip
 

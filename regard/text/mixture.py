@@ -1,0 +1,94 @@
+"""Several corpora of pairs, one after another: which there are, and how often an epoch takes each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from regard.errors import ConfigError
+from regard.text.corpus import LeftOut, Pair, PairFiles, each_pair, header_of
+from regard.text.readers import find_kind
+from regard.text.readers.rows import Choice
+
+Also = str | Path | Sequence[str | Path | float]  # SOURCE,TARGET:WEIGHT, or the three one by one
+
+
+def add_corpora(
+    files: PairFiles, also: Sequence[Also], columns: Choice | None = None, keys: tuple[str, ...] | None = None
+) -> PairFiles:
+    """The files with further corpora. columns, keys: of those that are files of rows."""
+    others = []
+    for one in also:
+        (source, *targets), weight = _parse(one)
+        if targets:
+            other = PairFiles.of(source, targets[0])
+        else:
+            options = kind.options if (kind := find_kind(source)) else ()
+            other = PairFiles.of(
+                source, None, columns if "columns" in options else None, keys if "keys" in options else None
+            )
+        others.append(replace(other, weight=weight))
+    return replace(files, others=tuple(others))
+
+
+def all_corpora(files: PairFiles) -> list[PairFiles]:
+    """The files themselves, and the further corpora."""
+    return [files, *files.others]
+
+
+def weights_of(files: PairFiles) -> list[float] | None:
+    """How often an epoch takes each corpus, if there are several."""
+    return [one.weight for one in all_corpora(files)] if files.others else None
+
+
+def each_of_all(files: PairFiles) -> Iterator[Pair]:
+    """All pairs of all corpora, as `each_pair` has them, with the number of their corpus."""
+    yield from each_pair(files)
+    for number, other in enumerate(files.others, start=1):
+        for pair in each_pair(other):
+            yield pair._replace(corpus=number)
+
+
+def roles_of(files: PairFiles) -> dict[str, Path]:
+    """What each file of all corpora is."""
+    return files.roles | {
+        f"also_{number}_{role}": path
+        for number, other in enumerate(files.others, start=1)
+        for role, path in other.roles.items()
+    }
+
+
+def reading_of(files: PairFiles) -> dict[str, str]:
+    """How the files of all corpora are read."""
+    return files.reading | {
+        f"also_{number}_{name}": value
+        for number, other in enumerate(files.others, start=1)
+        for name, value in other.reading.items()
+    }
+
+
+def headers_of(files: PairFiles) -> list[LeftOut]:
+    """First lines that name columns."""
+    return [header for one in all_corpora(files) for header in header_of(one)]
+
+
+def _parse(also: Also) -> tuple[list[Path], float]:
+    """The one or two files of a corpus, and its weight."""
+    names, weight = [str(also)], 1.0
+    if isinstance(also, str | Path):
+        text, _, number = str(also).rpartition(":")
+        with suppress(ValueError):  # else it is a part of the name
+            names, weight = ([text], float(number)) if text and not Path(also).exists() else (names, weight)
+        names = names if Path(names[0]).exists() else names[0].split(",")
+    else:
+        weight = float(also[-1]) if isinstance(also[-1], int | float) else 1.0
+        names = [str(one) for one in also if isinstance(one, str | Path)]
+    if not (math.isfinite(weight) and weight > 0):
+        raise ConfigError(f"--also {also}: the weight of a corpus is a number above 0, such as 0.3 or 2")
+    if not 1 <= len(names) <= 2 or not all(names):
+        raise ConfigError(f"--also {also} is not one file of pairs, nor two parallel files with a comma between them, "
+                          f"as in more.de,more.en:0.3")  # fmt: skip
+    return [Path(name) for name in names], weight
