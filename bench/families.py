@@ -91,7 +91,7 @@ def import_with(work: Callable[[], object], place: Path) -> None:
 def ask(folder: Path, **options: Any) -> None:
     """Opens a model of any family and asks it something."""
     opened: Any = regard.load(folder, **options)
-    match opened.about["task"]:
+    match opened.info.task:
         case "translate":
             opened("The dog sleeps.", beam=1, max_length=5)
         case "write":

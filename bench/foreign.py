@@ -92,7 +92,7 @@ def _make_opus(folder: Path) -> None:
 def ask(folder: Path, to: Path | None = None) -> None:
     """Opens a downloaded model and runs it; then imports it into another folder, if one is given."""
     opened: Any = regard.load(folder)
-    match opened.about["task"]:
+    match opened.info.task:
         case "translate":
             opened("The dog sleeps.", beam=1, max_length=5)
         case "write":

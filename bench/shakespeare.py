@@ -79,7 +79,7 @@ def by_default(minutes: float, files: dict, to: Path) -> dict[str, object]:
         "loss_half_stride": round(half["loss"], 4),
         "bits_per_byte": round(apart["bits_per_byte"], 4),
         "window": window,
-        "tokenizer": writer.about["settings"]["text"]["tokenizer"],
+        "tokenizer": writer.info.settings["text"]["tokenizer"],
         "weights": count_parameters(writer.model),
         "minutes": round(finished.seconds / 60, 2),
         "steps": finished.step,

@@ -39,7 +39,7 @@ def main() -> None:
 
 def look(browser: Browser, model: Any) -> None:
     """A picture of each view of a model's page."""
-    task = model.about["task"]
+    task = model.info.task
     seen = model.look(TEXT, why=True) if task == "translate" else model.look("What color is Greg?", STORY, why=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "look.html")

@@ -33,7 +33,7 @@ NEVER = -1e8  # below this a logit only says that a token is not generated
 
 def compare_with_transformers(folder: Path, ours: Any) -> str | None:
     """The largest difference to transformers' logits, in words; None if it is not installed or has no such class."""
-    if find_spec("transformers") is None or ours.auto_class is None or ours.about.get("part"):
+    if find_spec("transformers") is None or ours.auto_class is None or ours.info.part:
         return None
     import transformers
 
@@ -41,7 +41,7 @@ def compare_with_transformers(folder: Path, ours: Any) -> str | None:
     try:
         with warnings.catch_warnings(), torch.inference_mode():
             warnings.simplefilter("ignore")
-            kind = getattr(transformers, str(ours.about.get("foreign")), None) or getattr(transformers, ours.auto_class)
+            kind = getattr(transformers, str(ours.info.foreign), None) or getattr(transformers, ours.auto_class)
             theirs = _open_there(kind, folder)
             _compare_texts(folder, ours, transformers)
             rows = draw_rows(ours.model, ours.tokenizer)

@@ -17,7 +17,7 @@ from regard.engines.cache import WEIGHTS as FAST_WEIGHTS
 from regard.engines.cache import CTranslate2Cache
 from regard.errors import ConfigError, FolderError
 from regard.families import all_families, import_part
-from regard.folder import CONFIG, FORMAT, WEIGHTS, Content, ModelFolder, refuse_existing, write_model
+from regard.folder import CONFIG, FORMAT, WEIGHTS, Content, ModelFolder, ModelInfo, refuse_existing, write_model
 from regard.formats import bert, bert_generation
 from regard.formats.tokenizers import CONFIG as TOKENIZING
 from regard.formats.weights import copy_weights, list_weights
@@ -31,7 +31,7 @@ BESIDE = ("generation_config.json", "tokenizer_config.json", "special_tokens_map
 FROM_HUB = ("*.json", "*.txt", "*.spm", "*.safetensors", "*/config.json")  # nothing that could hold a pickle
 
 
-def import_model(source: str, to: Path, part: str | None = None) -> dict[str, Any]:
+def import_model(source: str, to: Path, part: str | None = None) -> ModelInfo:
     """Makes a folder of ours from one of Hugging Face's, or from a model of its hub; returns its regard.json.
 
     part: encoder, generation-encoder or decoder, to take a plain BERT over as one.
@@ -44,8 +44,8 @@ def import_model(source: str, to: Path, part: str | None = None) -> dict[str, An
     listed = list_weights(folder.weights())
     as_they_are = (folder.config, lambda path: copy_weights(listed, path))
     config, weights = _as_part(folder, opened, part) if part else as_they_are
-    settings = resolve({"task": opened.about["task"], "model": opened.model.config.model_dump()})
-    about = {name: value for name, value in opened.about.items() if name not in ("part", "architecture")} | {
+    settings = resolve({"task": opened.info.task, "model": opened.model.config.model_dump()})
+    update: dict[str, Any] = {
         "format": FORMAT,
         "regard": __version__,
         "imported_from": source,
@@ -57,25 +57,22 @@ def import_model(source: str, to: Path, part: str | None = None) -> dict[str, An
         **({"dropped": opened.dropped, "new": opened.new} if part else {}),
     }
     if hasattr(opened, "pooling"):
-        about["encoder"] = {"pooling": opened.pooling, "is_normed": opened.is_normed, "longest": opened.longest}
-    contents: dict[str, Content] = {
-        CONFIG: encode_json(config),
-        WEIGHTS: weights,
-        "README.md": import_card(about),
-    }
+        update["encoder"] = {"pooling": opened.pooling, "is_normed": opened.is_normed, "longest": opened.longest}
+    info = ModelInfo(**opened.info.model_dump(exclude_unset=True, exclude={"part", "architecture"}) | update)
+    contents: dict[str, Content] = {CONFIG: encode_json(config), WEIGHTS: weights, "README.md": import_card(info)}
     contents |= opened.tokenizer.files()
     contents |= {name: encode_json(folder.json(name)) for name in BESIDE if (folder.path / name).is_file()}
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
         new = Path(place) / "new"
-        write_model(new, about, contents)
+        write_model(new, info.to_dict(), contents)
         opened = load(new)
         slow = opened if opened.engine == "torch" else load(new, engine="torch")
         with _naming(source):
             compare_with_transformers(new, slow)
             compare_engines(opened, slow)
         new.rename(to)  # only what was tried and found right
-    return about
+    return info
 
 
 def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any], Content]:
@@ -107,10 +104,10 @@ def export_model(model: Path, kind: str, to: Path) -> str:
 def _to_huggingface(folder: ModelFolder, to: Path) -> str:
     trained = {name: import_part(one.pipeline) for name, one in all_families().items() if one.recipe}
     exported = [name for name, pipeline in trained.items() if pipeline.auto_class]
-    if (task := str(folder.about["task"])) not in exported:
+    if (task := folder.info.task) not in exported:
         raise ConfigError(f"{folder.folder} is a model to {task}; those to {', '.join(exported)} are exported")
     if str(folder.config.get("model_type", "")).startswith("regard-"):
-        compared = describe_comparison(folder.about)
+        compared = describe_comparison(folder.info)
         why = f"was compared {compared}" if compared else "has a shape that no class of transformers has"
         raise ConfigError(f"{folder.folder} {why}; it opens in regard only, and cannot be exported for transformers")
     folder.copy_to(to)

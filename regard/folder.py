@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from regard.errors import FolderError
 from regard.files import MARK, hash_file, open_regular, parse_json, read_regular
 from regard.formats import detect as foreign
-from regard.install import ABOUT, CARD, MOST_JSON_BYTES, SEAL, WEIGHTS, Content, place_of, seal_of, write_model
+from regard.install import ABOUT, CARD, MOST_JSON_BYTES, WEIGHTS, Content, place_of, seal_of, write_model
 
 __all__ = [
     "ABOUT",
@@ -36,6 +36,7 @@ Stamp = tuple[int, int, int]
 
 TOKENIZER, CONFIG = "tokenizer.json", "config.json"
 FORMAT = 1  # of a folder, as in regard.json
+LANGUAGES = ("source_language", "target_language")  # in the settings
 RUN = "run"  # training state; may be deleted
 BLOCK = 2**20  # bytes that are copied at a time
 TRIES = 10  # to open a model that is being replaced
@@ -43,39 +44,60 @@ OF_A_MODEL = {".json", ".safetensors", ".txt", ".spm"}  # endings of files that 
 
 
 class ModelInfo(BaseModel):
-    """The metadata in regard.json. Files beside the weights, and families of other packages, add to it."""
+    """The metadata in regard.json, or its equivalent for a model of another program. Families may add to it."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    format: int = 1  # of the folder
-    task: str = ""  # the name of its family
+    format: int = FORMAT  # of the folder
     regard: str | None = None  # the version that made it
+    task: str = ""  # the name of its family
     settings: dict[str, Any] = {}  # of its run
-    data: dict[str, Any] = {}  # what it was trained on
-    training: dict[str, float] = {}  # steps, tokens, seconds
-    scores: dict[str, float] = {}  # on held-out text
-    scores_signature: str | None = None  # how they are measured
-    step: int | None = None  # of the run, that its weights are from
     parameters: int | None = None
     base_models: list[dict[str, Any]] = []  # that it was fine-tuned from
+    data: dict[str, Any] = {}  # what it was trained on
+    scores: dict[str, int | float] = {}  # on held-out text
+    scores_signature: str | None = None  # how they are measured
+    step: int | None = None  # of the run, that its weights are from
+    training: dict[str, int | float] = {}  # steps, tokens, seconds
     transformers: dict[str, Any] | None = None  # how it compares there
+    alignment: dict[str, Any] | None = None  # the layer and the heads that align words
     imported_from: str | None = None
     license: str | None = None
     foreign: str | None = None  # its architecture, of a model that others trained
     part: str | None = None  # what of it is used, of a plain BERT
     architecture: str | None = None  # of that part
+    dropped: list[str] = []  # weights that had no place in that part
+    new: list[str] = []  # weights of that part that are fresh
+    encoder: dict[str, Any] | None = None  # how the vector of a text is made
     weights_sha256: str | None = None
+    files_sha256: dict[str, str] | None = None  # of each file of the model
+
+    @field_validator("settings")
+    @classmethod
+    def _languages_are_words(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        if not all(isinstance(settings.get(name), str | None) for name in LANGUAGES):
+            raise ValueError("a language is not a word")
+        return settings
+
+    @property
+    def languages(self) -> list[str]:
+        """The codes of the source and the target language, as far as they are known."""
+        return [code for name in LANGUAGES if (code := self.settings.get(name))]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What regard.json holds."""
+        return self.model_dump(exclude_unset=True)
 
     @classmethod
-    def read(cls, about: dict[str, Any], path: Path) -> ModelInfo:
+    def read(cls, content: dict[str, Any], path: Path) -> ModelInfo:
         """The same, checked; path: for the message where it is not what regard writes."""
-        found = about.get("format", FORMAT)
+        found = content.get("format", FORMAT)
         if isinstance(found, int) and found > FORMAT:
-            maker = str(about.get("regard", "unknown"))[:20]
+            maker = str(content.get("regard", "unknown"))[:20]
             raise FolderError(f"{path} has format {found}, and this version of regard reads formats up to {FORMAT}: "
                               f"the model was made by a newer one ({maker}); update regard")  # fmt: skip
         try:
-            return cls.model_validate(about)
+            return cls.model_validate(content)
         except ValidationError as problem:
             first = problem.errors()[0]
             place = ".".join(map(str, first["loc"]))
@@ -90,7 +112,8 @@ class ModelFolder:
     its files by path call `refuse_changed` afterwards.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, part: str | None = None) -> None:
+        """part: what a plain BERT is opened as, as for `regard.load`."""
         if not folder.exists():
             raise FolderError(f"{folder} does not exist; a model is a folder made by `regard train … --to {folder}`")
         if not folder.is_dir():
@@ -103,30 +126,27 @@ class ModelFolder:
             self._hashes: dict[str, str] = {}
             self._checked: Stamp | None = None  # of the weights whose hash is right
             try:
-                self.about, self.config = self._read()
+                self.info, self.config = self._read()
                 break
             except FolderError:
                 if not left or not self.has_changed():
                     raise
+        if part:
+            self.info = self.info.model_copy(update=foreign.take_part(self.config, part))
 
-    def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _read(self) -> tuple[ModelInfo, dict[str, Any]]:
         """regard.json and config.json; of the other files but the weights, whether they belong to them."""
         if self.is_foreign:
             if not (self.path / CONFIG).exists():
                 raise FolderError(f"{self.folder} has no {ABOUT}: {_what_is_there(self.folder)}")
             config = self.json(CONFIG)
-            return foreign.describe(self.folder, config), config
-        about = self.json(ABOUT)
-        ModelInfo.read(about, self.path / ABOUT)
-        self._hashes = seal_of(about) | {WEIGHTS: str(about.get("weights_sha256"))}
+            return ModelInfo(**foreign.describe(self.folder, config)), config
+        content = self.json(ABOUT)
+        info = ModelInfo.read(content, self.path / ABOUT)
+        self._hashes = seal_of(content) | {WEIGHTS: str(info.weights_sha256)}
         for name in self._hashes.keys() - {CARD, WEIGHTS}:
             self._refuse_other(self.file(name), hash_file)
-        return about, self.json(CONFIG)
-
-    @property
-    def info(self) -> ModelInfo:
-        """The metadata in regard.json, or its equivalent for a model of another program."""
-        return ModelInfo.read(self.about, self.path / ABOUT)
+        return info, self.json(CONFIG)
 
     def json(self, name: str) -> dict[str, Any]:
         """The object in a JSON file of the folder."""
@@ -140,7 +160,7 @@ class ModelFolder:
 
     def has(self, name: str) -> bool:
         """Whether the model has such a file; one added by the user, or left by an older model, does not count."""
-        return name in self._hashes if SEAL in self.about else (self.path / name).exists()
+        return name in self._hashes if self.info.files_sha256 is not None else (self.path / name).exists()
 
     def read(self, name: str, most: int = MOST_JSON_BYTES) -> bytes:
         """The bytes of a file that must be there, of at most so many."""
@@ -224,7 +244,7 @@ class ModelFolder:
         self.refuse_changed()
         names = [path.name for path in there if path.name not in {ABOUT, MARK}]
         try:
-            write_model(other, self.about, {name: partial(self._copy, name) for name in names})
+            write_model(other, self.info.to_dict(), {name: partial(self._copy, name) for name in names})
         except FolderError:
             shutil.rmtree(other, ignore_errors=True)  # it was not there before
             raise

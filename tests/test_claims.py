@@ -18,6 +18,7 @@ from regard import compare
 from regard.cli.info import describe
 from regard.convert import export_model
 from regard.families import find_recipe
+from regard.folder import ModelFolder
 from regard.formats import own
 from regard.training import claims
 from regard.training.card import describe_comparison
@@ -35,9 +36,9 @@ def test_a_trained_model_tells_how_far_transformers_is_from_it(fixture, request)
     found = read(folder, "regard.json")["transformers"]
     assert found["version"] and 0 <= found["largest_difference"] < claims.TOLERANCE
     assert not read(folder, "config.json")["model_type"].startswith(own.PREFIX)
-    about = regard.load(folder).about
-    assert describe_comparison(about) in describe(about, 1, 1)
-    assert describe_comparison(about) in (folder / "README.md").read_text(encoding="utf-8")
+    info = regard.load(folder).info
+    assert describe_comparison(info) in describe(info, 1, 1)
+    assert describe_comparison(info) in (folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_an_answerer_claims_nothing(answerer_folder):
@@ -60,13 +61,13 @@ def test_a_model_that_differs_there_claims_nothing_and_opens_here(task, wrong, t
     monkeypatch.setattr(f"regard.families.{task}.recipe.{task.upper()}", dataclasses.replace(family, pack=pack))
     to = tmp_path / "model"
     finished = regard.train(task, to=to, settings=family_settings(task, 20), **family_files[task])
-    about = read(to, "regard.json")
+    info = ModelFolder(to).info
     assert read(to, "config.json")["model_type"] == f"{own.PREFIX}{task}"
-    assert about["transformers"]["differs"] in finished.note and "opens here only" in describe_comparison(about)
-    assert regard.load(to).model.config.activation == about["settings"]["model"]["activation"]
+    assert info.transformers["differs"] in finished.note and "opens here only" in describe_comparison(info)
+    assert regard.load(to).model.config.activation == info.settings["model"]["activation"]
     opened = regard.load(to)
-    assert claims.recall_claim(regard.config.resolve(about["settings"]), opened.tokenizer) is None
-    with pytest.raises(regard.ConfigError, match=re.escape(about["transformers"]["differs"])):
+    assert claims.recall_claim(regard.config.resolve(info.settings), opened.tokenizer) is None
+    with pytest.raises(regard.ConfigError, match=re.escape(info.transformers["differs"])):
         export_model(to, "huggingface", tmp_path / "exported")
 
 
@@ -96,9 +97,9 @@ def test_without_transformers_the_model_says_that_it_was_not_compared(family_fil
 
     monkeypatch.setattr(claims, "version", absent)
     regard.train("fill", to=tmp_path / "model", settings=family_settings("fill", 5), **family_files["fill"])
-    about = read(tmp_path / "model", "regard.json")
-    assert about["transformers"] == {"not_compared": "transformers is not installed"}
-    assert describe_comparison(about) == "not yet: transformers is not installed"
+    info = ModelFolder(tmp_path / "model").info
+    assert info.transformers == {"not_compared": "transformers is not installed"}
+    assert describe_comparison(info) == "not yet: transformers is not installed"
     assert read(tmp_path / "model", "config.json")["model_type"] == "bert"
 
 

@@ -55,7 +55,7 @@ def test_a_folder_is_all_there_is_to_a_model(task, request, tmp_path):
     again = regard.load(tmp_path / "copy")
     for one, other in zip(opened.model.parameters(), again.model.parameters(), strict=True):
         assert one.equal(other)
-    assert opened.about["task"] == task and opened.about["data"]["tokens"] > 0
+    assert opened.info.task == task and opened.info.data["tokens"] > 0
     card = (folder / "README.md").read_text()
     assert f"# {task}" in card and "regard" in card
     shutil.rmtree(tmp_path / "copy")
@@ -86,7 +86,7 @@ def test_nothing_is_unpickled(task, family_files, tmp_path, monkeypatch):
         monkeypatch.setattr(module, name, refuse)
     for steps in (3, 6):
         regard.train(task, to=tmp_path / "m", settings=family_settings(task, steps), **family_files[task])
-    assert regard.load(tmp_path / "m").about["task"] == task
+    assert regard.load(tmp_path / "m").info.task == task
 
 
 def test_sizes_and_kinds_are_settings_that_single_settings_stand_above(family_files, tmp_path):

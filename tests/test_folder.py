@@ -23,7 +23,7 @@ def marks(path):
     """What each file of a model says of its version; they must agree."""
     folder = ModelFolder(path)
     folder.weights()
-    return {folder.config["mark"], folder.about["mark"], folder.file("tokenizer.json").read_text()}
+    return {folder.config["mark"], folder.info.mark, folder.file("tokenizer.json").read_text()}
 
 
 def test_a_crash_at_any_moment_leaves_one_whole_model(tmp_path, monkeypatch):
@@ -110,7 +110,7 @@ def test_a_reader_never_sees_a_mixture_of_two_models(rewritten, pause):
             assert "no longer holds the model" in str(problem)
             continue
         try:
-            found = [folder.config["mark"], folder.about["mark"], folder.read("tokenizer.json").decode()]
+            found = [folder.config["mark"], folder.info.mark, folder.read("tokenizer.json").decode()]
             found += [folder.weights()[0].read_text().removeprefix("weights ")]
             found += [folder.read("shortlist.txt").decode()] if folder.has("shortlist.txt") else []
             folder.refuse_changed()
@@ -238,12 +238,12 @@ def test_no_user_file_is_ever_unpickled(folder, pairs, tmp_path, monkeypatch):
 
 
 def test_the_card_and_the_description_tell_how_it_was_made(folder, translator):
-    about = translator.about
-    assert about["task"] == "translate"
+    info = translator.info
+    assert info.task == "translate"
     assert (translator.source_language, translator.target_language) == ("en", "fr")
-    assert about["data"]["files"] == {"source": "train.en", "target": "train.fr"}
-    assert set(about["data"]["sha256"]) == {"source", "target"}
-    assert {"bleu", "chrf", "loss"} <= about["scores"].keys()
+    assert info.data["files"] == {"source": "train.en", "target": "train.fr"}
+    assert set(info.data["sha256"]) == {"source", "target"}
+    assert {"bleu", "chrf", "loss"} <= info.scores.keys()
     card = (folder / "README.md").read_text()
     assert "en to fr" in card and "bleu" in card
 
@@ -252,7 +252,7 @@ def test_a_translator_without_its_description_is_opened_as_one_of_hugging_faces(
     shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run", "ctranslate2"))
     (tmp_path / "m" / "regard.json").unlink()
     opened = regard.load(tmp_path / "m")
-    assert opened.engine == "torch" and opened.about["foreign"] == "PegasusForConditionalGeneration"
+    assert opened.engine == "torch" and opened.info.foreign == "PegasusForConditionalGeneration"
     assert opened("The dog sees the cat.") == translator("The dog sees the cat.")
     assert not (tmp_path / "m" / "ctranslate2").exists()  # nothing is written into a folder that is not ours
 

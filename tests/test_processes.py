@@ -30,7 +30,7 @@ def opened(request, folder, writer_folder, filler_folder, answerer_folder):
 
 def use(model):
     """What a model of any family says."""
-    match model.about["task"]:
+    match model.info.task:
         case "translate":
             return model([LINE] * 3), model(LINE, beam=1)
         case "write":
@@ -64,7 +64,7 @@ def test_encoders_and_decoders_are_pickled_and_copied_with_their_part(encoder_fo
 
     expected = run(opened)
     for other in (unpack(pickle.dumps(opened)), copy.deepcopy(opened), copy.copy(opened)):
-        assert type(other) is type(opened) and other.about.get("part") == part
+        assert type(other) is type(opened) and other.info.part == part
         assert torch.equal(run(other), expected)
         assert (other.new, other.dropped) == (opened.new, opened.dropped)
     state = torch.random.get_rng_state()
@@ -98,7 +98,7 @@ def test_a_folder_that_holds_another_model_by_now_is_refused(filler_folder, answ
 
     contents = {path.name: path.read_bytes() for path in to.iterdir() if path.is_file() and path.name != "regard.json"}
     contents["model.safetensors"] = save({name: (t * 2 if t.is_floating_point() else t) for name, t in other.items()})
-    write_model(to, ModelFolder(to).about, contents)
+    write_model(to, ModelFolder(to).info.to_dict(), contents)
     assert (to / "regard.json").read_bytes() != about
     with pytest.raises(regard.FolderError, match="holds another model than the one that was pickled"):
         unpack(packed)

@@ -176,7 +176,7 @@ def test_other_settings_are_refused_and_fresh_starts_over(tmp_path, pairs):
     with pytest.raises(regard.RunError, match=r"other settings \(seed: 1 -> 2\)"):
         regard.train("translate", to=tmp_path / "m", settings=changed, **pairs)
     regard.train("translate", to=tmp_path / "m", settings=changed, fresh=True, **pairs)
-    assert regard.load(tmp_path / "m").about["settings"]["seed"] == 2
+    assert regard.load(tmp_path / "m").info.settings["seed"] == 2
 
 
 def test_fresh_loses_nothing_when_the_new_run_cannot_begin(tmp_path, pairs):
@@ -191,8 +191,8 @@ def test_fresh_loses_nothing_when_the_new_run_cannot_begin(tmp_path, pairs):
 def test_what_was_decided_is_kept_when_it_is_not_said_again(tmp_path, pairs):
     regard.train("translate", to=tmp_path / "m", settings=settings(5), **pairs)
     regard.train("translate", to=tmp_path / "m", settings={"stop": {"steps": 8}, "device": "auto"}, **pairs)
-    about = regard.load(tmp_path / "m").about
-    assert about["settings"]["model"]["width"] == 32 and about["training"]["steps"] == 8
+    info = regard.load(tmp_path / "m").info
+    assert info.settings["model"]["width"] == 32 and info.training["steps"] == 8
 
 
 def test_two_trainings_into_one_folder_are_refused(tmp_path, pairs):

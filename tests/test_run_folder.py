@@ -134,7 +134,7 @@ def test_files_of_the_user_survive_a_resume_and_a_fresh_start(tmp_path, pairs, t
     train(to, pairs, steps=2, fresh=True)
     assert all(path.read_text() == "mine" for path in notes)
     assert not list(to.rglob("*.unfinished"))
-    assert regard.load(to).about["training"]["steps"] == 2
+    assert regard.load(to).info.training["steps"] == 2
 
 
 @pytest.mark.parametrize("fresh", [False, True])
@@ -153,7 +153,7 @@ def test_a_file_that_could_not_be_replaced_is_refused_before_the_training(tmp_pa
     assert tree(to) == before
     (to / name).unlink()
     train(to, pairs, steps=5, fresh=fresh)
-    assert regard.load(to).about["training"]["steps"] == 5
+    assert regard.load(to).info.training["steps"] == 5
 
 
 @pytest.mark.parametrize("has_lock", [False, True])
@@ -251,7 +251,7 @@ def test_a_training_whose_folder_is_moved_stops_and_is_resumed_there(tmp_path, p
     assert process.returncode == 1 and b"was moved, replaced or removed" in said, said
     assert tree(to) == before
     regard.train("translate", to=moved, settings=settings(), **pairs)
-    assert regard.load(moved).about["training"]["steps"] == STEPS
+    assert regard.load(moved).info.training["steps"] == STEPS
 
 
 def test_a_damaged_record_of_a_run_of_ours_can_be_started_over(tmp_path, pairs, trained):

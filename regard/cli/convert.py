@@ -23,11 +23,11 @@ def import_model(
     """
     from regard.convert import import_model
 
-    about = import_model(source, to, part)
-    for what, names in (("Dropped", about.get("dropped")), ("New, with fresh weights", about.get("new"))):
+    info = import_model(source, to, part)
+    for what, names in (("Dropped", info.dropped), ("New, with fresh weights", info.new)):
         if names:
             print_status(f"{what}: {', '.join(names)}")
-    print_status(f"{source}, now a {about['foreign']}, is a model to {about['task']} in {to}")
+    print_status(f"{source}, now a {info.foreign}, is a model to {info.task} in {to}")
 
 
 def export_model(

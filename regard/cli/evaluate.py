@@ -50,7 +50,7 @@ def evaluate(
     }  # fmt: skip
     opened = load(model)
     if not hasattr(opened, "evaluate"):
-        raise ConfigError(f"{model} is a model to {opened.about['task']}, which has no score here")
+        raise ConfigError(f"{model} is a model to {opened.info.task}, which has no score here")
     chosen = applying(opened, opened.evaluate, options)
     chosen |= {name: load(chosen[name]) for name in ("against", "reverse") if name in chosen}
     report = opened.evaluate(*_fitting(opened.evaluate, files), **chosen)

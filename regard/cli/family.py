@@ -56,7 +56,7 @@ class Terminal:
             opened = load(folder, engine=engine, precision=precision)
         for warning in caught:
             print_status(f"{str(warning.message)[:1].upper()}{str(warning.message)[1:]}")
-        if (other := opened.about["task"]) != self.task:
+        if (other := opened.info.task) != self.task:
             found = find_family(other)
             remedy = f"use regard {other}" if found and found.help else "use it from Python, with regard.load"
             raise ConfigError(f"{folder} is a model to {other}; {remedy}")

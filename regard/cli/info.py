@@ -1,13 +1,12 @@
 """`regard info`: what a model is and how it was trained, from its folder alone."""
 
 import json
-from typing import Any
 
 from regard.cli.output import print_data, visible
 from regard.errors import FolderError
 from regard.families import find_family
 from regard.families.options import Json, Model
-from regard.folder import ABOUT, ModelFolder
+from regard.folder import ABOUT, ModelFolder, ModelInfo
 from regard.load import load
 from regard.training.card import count_in_words, describe_comparison, describe_shape
 from regard.training.lineage import name_bases
@@ -21,41 +20,40 @@ def info(model: Model, as_json: Json = False) -> None:
     """
     folder = ModelFolder(model)
     if as_json:
-        print_data(json.dumps(folder.about))
+        print_data(json.dumps(folder.info.to_dict()))
         return
-    parameters = folder.about.get("parameters")
-    if not isinstance(parameters, int):  # of a folder from elsewhere, or of an earlier version
+    parameters = folder.info.parameters
+    if parameters is None:  # of a folder from elsewhere, or of an earlier version
         from regard.model.size import count_parameters
 
         parameters = count_parameters(load(model, engine="torch").model)
     size = sum(path.stat().st_size for path in folder.weights())
     try:
-        print_data(visible(describe(folder.about, parameters, size), "\n"))
+        print_data(visible(describe(folder.info, parameters, size), "\n"))
     except (TypeError, ValueError, KeyError, AttributeError) as problem:
         raise FolderError(f"{model / ABOUT} is not what regard writes there ({problem!r:.100}); it was changed "
                           f"or damaged, copy or train it again") from None  # fmt: skip
 
 
-def describe(about: dict[str, Any], parameters: int, size: int) -> str:
+def describe(info: ModelInfo, parameters: int, size: int) -> str:
     """A summary of regard.json for a terminal; an imported model has fewer rows."""
-    settings, data, past = about.get("settings", {}), about.get("data", {}), about.get("training")
-    languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
+    settings, data, past = info.settings, info.data, info.training
     counts = [f"{value} {name.replace('_', ' ')}" for name, value in data.items() if isinstance(value, int)]
-    family, sealed = find_family(str(about["task"])), about.get("weights_sha256")
+    family, sealed = find_family(info.task), info.weights_sha256
     rows = {
-        "task": ", ".join([about["task"], *([" to ".join(languages)] if languages else [])]),
+        "task": ", ".join([info.task, *([" to ".join(info.languages)] if info.languages else [])]),
         "shape": describe_shape(settings["model"], family.shape) if family and "model" in settings else None,
         "weights": f"{count_in_words(parameters)}, {size / 1e6:.1f} MB"
         + (f", SHA-256 {sealed[:16]}…" if sealed else ""),
-        "from": about.get("imported_from") or about.get("foreign"),
-        "licence": about.get("license"),
-        "fine-tuned": " and ".join(f"from {base}" for base in name_bases(about)),
+        "from": info.imported_from or info.foreign,
+        "licence": info.license,
+        "fine-tuned": " and ".join(f"from {base}" for base in name_bases(info)),
         "data": ", ".join(counts),
         "files": _some(list(data.get("files", {}).values())),
         "training": past and f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
-        "scores": ", ".join(f"{name} {value:.4g}" for name, value in about.get("scores", {}).items()),
-        "compared": describe_comparison(about),
-        "made with": about.get("regard") and f"regard {about['regard']}",
+        "scores": ", ".join(f"{name} {value:.4g}" for name, value in info.scores.items()),
+        "compared": describe_comparison(info),
+        "made with": info.regard and f"regard {info.regard}",
     }
     return "\n".join(f"{name:10} {value}" for name, value in rows.items() if value)
 

@@ -26,5 +26,5 @@ def applying(opened: Any, method: Any, options: dict[str, Any]) -> dict[str, Any
     """The options that were given; one this kind of model has not is an error."""
     given = {name: value for name, value in options.items() if value is not None}
     for name in given.keys() - inspect.signature(method).parameters.keys():
-        raise ConfigError(f"--{name.replace('_', '-')} is not for a model to {opened.about['task']}; leave it out")
+        raise ConfigError(f"--{name.replace('_', '-')} is not for a model to {opened.info.task}; leave it out")
     return given

@@ -129,7 +129,7 @@ class CTranslate2Cache:
         """A hash of the model and of the converted files."""
         inputs = (CONFIG, TOKENIZER, *SentencePieces.FILES, GENERATION, TOKENIZING, ROLES_FILE, SHORTLIST)
         source_hashes = {name: hash_file(self._folder.file(name)) for name in inputs if self._folder.has(name)}
-        inputs_and_files: list[Any] = [FORMAT, self._folder.about, source_hashes, self._hashes]
+        inputs_and_files: list[Any] = [FORMAT, self._folder.info.to_dict(), source_hashes, self._hashes]
         return hashlib.sha256(json.dumps(inputs_and_files, sort_keys=True).encode()).hexdigest()
 
     def _hash_files(self) -> Hashes:

@@ -39,13 +39,13 @@ def describe_translator(folder: ModelFolder, tokenizer: Any, generation: Generat
     layout = choose_layout(folder, TRANSLATORS)
     config: ModelConfig = read_shape(folder, layout.import_config)
     refuse_small_table(config, tokenizer)
-    places = max(config.max_positions, default_limit(longest_source(folder.about)))
+    places = max(config.max_positions, default_limit(longest_source(folder.info)))
     if not ctranslate2.can_translate(config) or places * config.width > MOST_WAVES:
         raise ConfigError("CTranslate2 has no translator of this shape")
     weights = _read(folder, config, layout, ctranslate2.translator_shapes(config))
     pieces = name_rows(tokenizer.pieces, config.vocab_size)
     made = ctranslate2.describe_translator(
-        config, weights, pieces, generation, tokenizer.pad_id, places, alignment_of(folder.about, config)
+        config, weights, pieces, generation, tokenizer.pad_id, places, alignment_of(folder.info, config)
     )
     return made, {"places": [places], "rows": [len(pieces)]}
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from regard.errors import FolderError
-from regard.folder import CONFIG, ModelFolder
+from regard.folder import CONFIG, ModelFolder, ModelInfo
 from regard.formats.weights import Shapes, Stored, Weights, list_weights, read_arrays
 from regard.text.tokenizer import Tokenizer
 
@@ -88,21 +88,20 @@ def read_for(folder: ModelFolder, listed: dict[str, Stored], shapes: Shapes) -> 
     return read_arrays(listed)
 
 
-def longest_source(about: dict[str, Any]) -> int:
+def longest_source(info: ModelInfo) -> int:
     """Most tokens of a source that was trained on, as regard.json says."""
-    data = about.get("data")
-    found = data.get("longest_source", 0) if isinstance(data, dict) else 0
+    found = info.data.get("longest_source", 0)
     if type(found) is not int or not 0 <= found <= LONGEST_SOURCE:
         raise FolderError(f"regard.json has longest_source={found!r:.40}, which is not from 0 to {LONGEST_SOURCE}")
     return max(SHORTEST_LIMIT, found)
 
 
-def alignment_of(about: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
+def alignment_of(info: ModelInfo, config: ModelConfig) -> dict[str, Any]:
     """The layer and the heads whose attention aligns tokens; by default all heads of the middle layer."""
     layers = config.decoder_layers or config.layers
-    found = about.get("alignment")
-    found = {"layer": layers // 2, "heads": list(range(config.heads))} if found is None else found
-    layer, heads = (found.get(name) for name in ("layer", "heads")) if isinstance(found, dict) else (None, None)
+    middle: dict[str, Any] = {"layer": layers // 2, "heads": list(range(config.heads))}
+    found = middle if info.alignment is None else info.alignment
+    layer, heads = found.get("layer"), found.get("heads")
     is_there = type(layer) is int and 0 <= layer < layers and isinstance(heads, list) and bool(heads)
     if not is_there or not all(type(one) is int and 0 <= one < config.heads for one in heads or []):
         raise FolderError(f"regard.json has alignment={found!r:.120}, and the decoder has {layers} layers with "

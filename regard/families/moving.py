@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from regard.errors import ConfigError, FolderError
 from regard.files import hash_file
-from regard.folder import ModelFolder
-from regard.formats.detect import take_part
+from regard.folder import ModelFolder, ModelInfo
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,7 +44,7 @@ class Movable:
 
     model: Any  # the network; in the object's own dictionary once it was read
     tokenizer: Any
-    about: dict[str, Any]
+    info: ModelInfo
     _folder: ModelFolder
     _read: Callable[[Any], Any]
     _running: Any
@@ -58,7 +57,7 @@ class Movable:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Opened once more, with the network as it is now if it was read."""
-        new: Self = _open_again(type(self), self._folder.folder, self._running, self.about.get("part"))
+        new: Self = _open_again(type(self), self._folder.folder, self._running, self.info.part)
         if "model" in self.__dict__:
             new.__dict__["model"] = copy.deepcopy(self.model, memo)
         return new
@@ -70,13 +69,13 @@ class Movable:
             if kept.keys() != here.keys() or not all(_is_same(kept[name], here[name]) for name in kept):
                 raise ConfigError(f"the network was changed after {self._folder.folder} was opened, and a model is "
                                   f"pickled as its folder; pickle its .model, or train into a folder")  # fmt: skip
-        folder, part = self._folder.folder.resolve(), self.about.get("part")
+        folder, part = self._folder.folder.resolve(), self.info.part
         return _open_again, (type(self), folder, self._running, part, self._fingerprint())
 
     def _fingerprint(self) -> list[str]:
         """What weights the folder held when it was opened."""
         if not self._folder.is_foreign:
-            return [str(self.about.get("weights_sha256"))]
+            return [str(self.info.weights_sha256)]
         return [hash_file(path) for path in self._folder.weights()]
 
     def refuse_recording(self) -> None:
@@ -96,10 +95,7 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
 
 def _open_again(kind: Any, folder: Path, running: Any, part: str | None, fingerprint: list[str] | None = None) -> Any:
     """The model that was opened there before; with a fingerprint, only if it is that one still."""
-    opened = ModelFolder(folder)
-    if part:
-        opened.about = take_part(opened.about, opened.config, part)
-    found: Movable = kind.open(opened, running)
+    found: Movable = kind.open(ModelFolder(folder, part), running)
     if fingerprint is not None and found._fingerprint() != fingerprint:
         raise FolderError(f"{folder} holds another model than the one that was pickled; open it with regard.load")
     return found

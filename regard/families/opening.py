@@ -7,7 +7,6 @@ from regard.errors import ConfigError, FolderError, RegardError
 from regard.families import all_families, find_family, import_part
 from regard.families.pipeline import Pipeline
 from regard.folder import ABOUT, TRIES, ModelFolder
-from regard.formats.detect import take_part
 
 
 def open_model(
@@ -16,9 +15,9 @@ def open_model(
     """As `regard.load`, which has the words for it."""
     options = EngineOptions(engine, precision)
     for left in reversed(range(TRIES)):
-        opened = ModelFolder(folder)
+        opened = ModelFolder(folder, part)
         try:
-            model = _open(opened, options, part)
+            model = _open(opened, options)
             opened.refuse_changed()
             if family is not None and not isinstance(model, family):
                 raise ConfigError(f"{folder} is a model to {opened.info.task}, which is opened as "
@@ -30,9 +29,7 @@ def open_model(
     raise AssertionError("the last try returns or raises")
 
 
-def _open(folder: ModelFolder, options: EngineOptions, part: str | None) -> Pipeline:
-    if part:
-        folder.about = take_part(folder.about, folder.config, part)
+def _open(folder: ModelFolder, options: EngineOptions) -> Pipeline:
     name = folder.info.task
     family = find_family(name)
     if family is None:

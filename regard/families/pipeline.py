@@ -42,17 +42,14 @@ class Pipeline(Movable):
     def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
         """read: reads the network, which happens when it is first needed."""
         folder.weights()  # whichever engine runs, damage is reported at once
-        self.about = folder.about
-        is_theirs = "foreign" in folder.about
+        self.info = folder.info
+        is_theirs = self.info.foreign is not None
         self.tokenizer: Any = read_tokenizer(folder.path, folder.config if is_theirs else None, rows_of(folder))
-        refuse_odd(folder.about)
         generates = self.reads_source is not None
         self.generation = self.read_generation(folder, self.tokenizer) if generates else Generation(ends=())
         self.tokenizer.refuses_padding = is_theirs and self.reads_source is not False
         self._folder, self._read, self._running = folder, read, running
-        self.dropped: list[
-            str
-        ] = []  # weights of a plain BERT that had no place, where one was opened as something else
+        self.dropped: list[str] = []  # weights of a plain BERT that had no place in the part it was opened as
         self.new: list[str] = []  # weights that it did not have, and that are fresh
 
     @cached_property
@@ -79,7 +76,7 @@ class Pipeline(Movable):
     @property
     def architecture(self) -> str:
         """The class whose numbers it gives: one of `transformers`, or ours where they have none."""
-        return str(self.about.get("architecture") or (self._folder.config.get("architectures") or ["unknown"])[0])
+        return str(self.info.architecture or (self._folder.config.get("architectures") or ["unknown"])[0])
 
     def read_now(self) -> Self:
         """Reads the network, so that problems are reported at once."""
@@ -133,15 +130,6 @@ class Pipeline(Movable):
         return engine
 
 
-def refuse_odd(about: dict[str, Any]) -> None:
-    """The languages in regard.json are words."""
-    settings = about.get("settings", {})
-    names = ("source_language", "target_language")
-    if not isinstance(settings, dict) or not all(isinstance(settings.get(name), str | None) for name in names):
-        raise FolderError(f"regard.json has settings {settings!r:.120}, where a language is not a word; it was changed "
-                          f"or damaged, copy or train it again")  # fmt: skip
-
-
 def generation_of(folder: ModelFolder, tokenizer: Any, *, is_translator: bool) -> Generation:
     """How this model's texts begin and end; its tokenizer then knows it too."""
     config = folder.config
@@ -153,7 +141,7 @@ def generation_of(folder: ModelFolder, tokenizer: Any, *, is_translator: bool) -
     else:  # config.json has the same keys; what it leaves out, its decoder may have
         merged = side | {name: value for name, value in config.items() if value is not None}
         found = read_generation(merged, CONFIG, size, is_translator=is_translator)
-    if "foreign" not in folder.about:
+    if folder.info.foreign is None:
         never_pads = is_translator and not side  # of two BERTs, padding is a choice like others, as in transformers
         return replace(found, never=(*found.never, tokenizer.pad_id)) if never_pads else found
     if not is_translator:

@@ -46,14 +46,14 @@ def describe(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def take_part(about: dict[str, Any], config: dict[str, Any], part: str) -> dict[str, Any]:
-    """A plain BERT as an encoder, or as a decoder."""
+def take_part(config: dict[str, Any], part: str) -> dict[str, str]:
+    """What changes in that metadata where a plain BERT is opened as an encoder, or as a decoder."""
     if part not in PARTS:
         raise ConfigError(f"part={part} is not one of {', '.join(PARTS)}")
     if (config.get("architectures") or [None])[0] not in PLAIN:
         raise ConfigError(f"only a plain BERT ({', '.join(PLAIN)}) is opened as an encoder or a decoder")
     task, architecture = PARTS[part]
-    return about | {"task": task, "part": part, "architecture": architecture}
+    return {"task": task, "part": part, "architecture": architecture}
 
 
 def _refuse_pickles(folder: Path, architecture: str) -> None:

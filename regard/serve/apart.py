@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FolderError, RegardError
+from regard.folder import ModelInfo
 from regard.look.cancel import cancelled_by, check_cancelled
 from regard.machine import lower_priority
 from regard.serve.limits import RequestError
@@ -28,9 +29,9 @@ CANCEL = b""
 class Apart:
     """The process of one model, started when it is needed. One request at a time."""
 
-    def __init__(self, folder: Path, about: dict[str, Any], most_weights: int) -> None:
-        """about: what the folder must still say of the model; most_weights: attention weights in one answer."""
-        self._given = (folder, about, most_weights)
+    def __init__(self, folder: Path, info: ModelInfo, most_weights: int) -> None:
+        """info: what the folder must still hold; most_weights: attention weights in one answer."""
+        self._given = (folder, info, most_weights)
         self._turn = threading.Lock()
         self._connection: Connection | None = None
         self._is_owed = False  # the answer to a cancelled request is still to come
@@ -83,7 +84,7 @@ class Apart:
         return mine
 
 
-def _answer_all(connection: Connection, folder: Path, about: dict[str, Any], most_weights: int) -> None:
+def _answer_all(connection: Connection, folder: Path, info: ModelInfo, most_weights: int) -> None:
     """What the process does, until it is idle for a while or the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which answers first
     opened: Any = None
@@ -98,7 +99,7 @@ def _answer_all(connection: Connection, folder: Path, about: dict[str, Any], mos
                 continue  # of what was answered meanwhile
             with cancelled_by(check):
                 if opened is None:
-                    opened = _open(folder, about)
+                    opened = _open(folder, info)
                     lower_priority(PATIENCE)  # only now: on a busy machine, loading torch would take a minute
                 text, options = json.loads(request)
                 status, answer = 200, _look(opened, text, options, most_weights)
@@ -115,11 +116,11 @@ def _answer_all(connection: Connection, folder: Path, about: dict[str, Any], mos
         connection.send_bytes(answer.encode())
 
 
-def _open(folder: Path, about: dict[str, Any]) -> Any:
+def _open(folder: Path, info: ModelInfo) -> Any:
     from regard.load import load
 
     opened = load(folder)
-    if opened.about != about:
+    if opened.info != info:
         raise FolderError(f"{folder} was trained anew since it was opened; start the server again")
     return opened
 

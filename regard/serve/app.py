@@ -87,7 +87,7 @@ def answer_costly(connection: socket.socket, folders: Sequence[Path], limits: di
         return error_response(request, 500, "something went wrong here; the log says what")
 
     opened = {name: model.opened for name, model in registry.models.items()}
-    facts = {name: one.about for name, one in opened.items() if one.engine != "torch"}
+    facts = {name: one.info.to_dict() for name, one in opened.items() if one.engine != "torch"}
     asyncio.run(answer_requests(connection, app, facts))
 
 

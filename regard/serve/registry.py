@@ -35,9 +35,9 @@ class Served:
     def __init__(self, name: str, folder: Path, limits: Limits, is_bulk: bool = False) -> None:
         self.name, self.folder, self.limits = name, folder, limits
         self.opened: Any = load(folder)
-        self.task = str(self.opened.about["task"])
+        self.task = self.opened.info.task
         self.surface: Surface = find_surface(self.task)
-        self._apart = Apart(folder, self.opened.about, limits.look_weights)
+        self._apart = Apart(folder, self.opened.info, limits.look_weights)
         self.forwards = False  # whether costly requests are for another process
         lanes = self.surface.lanes(self.opened, is_bulk) if self.surface.lanes else 2
         self.scheduler = BatchScheduler(
@@ -84,12 +84,12 @@ class Served:
 
     def describe(self) -> dict[str, Any]:
         """What it is and what it can be asked, for programs and for the page."""
-        body, about = self.surface.body, self.opened.about
+        body = self.surface.body
         return {
             "id": self.name,
             "task": self.task,
             "engine": self.opened.engine,
-            "scores": about.get("scores", {}),
+            "scores": self.opened.info.scores,
             "fields": body.model_json_schema()["properties"] if body else {},
             "is_looked_into": self.surface.look is not None,
             "script": f"/page/{self.task}.js" if self.surface.page else None,
@@ -135,10 +135,10 @@ class ModelRegistry:
             name not in self.runs or (self.folders[name] / ABOUT).exists()
         )  # a training without one only shows its metrics
 
-    def forward(self, abouts: Mapping[str, Any]) -> None:
+    def forward(self, facts: Mapping[str, Any]) -> None:
         """From now on, costly requests for these models are for the other process, which must have opened the same."""
-        for name, about in abouts.items():
-            if self.models[name].opened.about != about:
+        for name, info in facts.items():
+            if self.models[name].opened.info.to_dict() != info:
                 raise FolderError(f"{self.folders[name]} was trained anew while it was opened; start the server again")
             self.models[name].forwards = True
         self.forwards_all = all(model.forwards for model in self.models.values())

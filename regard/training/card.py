@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from regard.folder import ModelInfo
 from regard.training.lineage import name_bases, plain
 
 
@@ -23,10 +24,9 @@ def count_in_words(parameters: int) -> str:
     return f"{parameters / 1e6:.2f} M"
 
 
-def describe_comparison(about: dict[str, Any]) -> str | None:
+def describe_comparison(info: ModelInfo) -> str | None:
     """What came of the comparison with transformers at the end of a training; None if it has no class for the model."""
-    found = about.get("transformers")
-    if not isinstance(found, dict):
+    if (found := info.transformers) is None:
         return None
     if isinstance(difference := found.get("largest_difference"), int | float):
         whose = f" (measured on {found['of']})" if "of" in found else ""
@@ -38,39 +38,38 @@ def describe_comparison(about: dict[str, Any]) -> str | None:
     return f"not yet: {found.get('not_compared')}"
 
 
-def model_card(about: dict[str, Any], shape: tuple[str, ...]) -> str:
+def model_card(info: ModelInfo, shape: tuple[str, ...]) -> str:
     """A model card from regard.json; shape: the settings of the network that matter."""
-    settings, data = about["settings"], about["data"]
-    languages = [code for code in (settings.get("source_language"), settings.get("target_language")) if code]
-    bases = name_bases(about)
-    head = ["---", "library_name: regard", f"tags: [{about['task']}]"]
+    languages, bases, past = info.languages, name_bases(info), info.training
+    counts = [(name, value) for name, value in info.data.items() if isinstance(value, int)]
+    head = ["---", "library_name: regard", f"tags: [{info.task}]"]
     head += [f"language: [{', '.join(languages)}]"] if languages else []
-    head += ["base_model:", *(f"  - {json.dumps(base['name'])}" for base in about["base_models"])] if bases else []
+    head += ["base_model:", *(f"  - {json.dumps(base['name'])}" for base in info.base_models)] if bases else []
     origin = f"Fine-tuned from {' and '.join(bases)}" if bases else "Trained from scratch"
-    facts = "\n".join(f"- {name.replace('_', ' ')}: {value}" for name, value in data.items() if isinstance(value, int))
-    scores = "\n".join(f"- {name}: {value:.4g}" for name, value in about["scores"].items())
-    title = f"{about['task']}: {' to '.join(languages)}" if languages else about["task"]
+    facts = "\n".join(f"- {name.replace('_', ' ')}: {value}" for name, value in counts)
+    scores = "\n".join(f"- {name}: {value:.4g}" for name, value in info.scores.items())
+    title = f"{info.task}: {' to '.join(languages)}" if languages else info.task
     return "\n".join([
         *head, "---", "",
         f"# {title}", "",
-        f"{origin} with regard {about['regard']}; {count_in_words(about['parameters'])} parameters "
-        f"({describe_shape(settings['model'], shape)}).", "",
+        f"{origin} with regard {info.regard}; {count_in_words(info.parameters or 0)} parameters "
+        f"({describe_shape(info.settings['model'], shape)}).", "",
         "## Use", "", "```python", "import regard", "", "model = regard.load(\"path/to/this/folder\")", "```", "",
         "## Data", "", facts, "",
-        "## Scores on held-out text", "", scores, "", about["scores_signature"], "",
-        f"Trained for {about['training']['steps']} steps in {about['training']['seconds'] / 60:.1f} minutes. "
+        "## Scores on held-out text", "", scores, "", info.scores_signature or "", "",
+        f"Trained for {past['steps']} steps in {past['seconds'] / 60:.1f} minutes. "
         f"All settings are in regard.json.", "",
-        *([f"Compared {compared}.", ""] if (compared := describe_comparison(about)) else []),
+        *([f"Compared {compared}.", ""] if (compared := describe_comparison(info)) else []),
     ])  # fmt: skip
 
 
-def import_card(about: dict[str, Any]) -> str:
+def import_card(info: ModelInfo) -> str:
     """The card of a model that others trained; what they wrote about it stays with them."""
-    licence = about.get("license")
+    licence = info.license
     return "\n".join([
         *(["---", f"license: {licence}", "---", ""] if licence else []),
-        f"# {plain(about['imported_from'])}", "",
-        f"A {about['foreign']} of {count_in_words(about['parameters'])} parameters, imported with regard "
-        f"{about['regard']} from {plain(about['imported_from'])}"
+        f"# {plain(info.imported_from)}", "",
+        f"A {info.foreign} of {count_in_words(info.parameters or 0)} parameters, imported with regard "
+        f"{info.regard} from {plain(info.imported_from)}"
         + (f" (licence {licence})." if licence else "; its licence is not known here."), "",
     ])  # fmt: skip

@@ -55,9 +55,9 @@ class InitFrom:
         if isinstance(start, tuple):
             return cls._of_two(recipe, *start)
         folder = ModelFolder(start)
-        if folder.about["task"] != recipe.name:
+        if folder.info.task != recipe.name:
             raise ConfigError(
-                f"{start} is a model to {folder.about['task']}; a model to {recipe.name} cannot be fine-tuned from it"
+                f"{start} is a model to {folder.info.task}; a model to {recipe.name} cannot be fine-tuned from it"
             )
         opened = load(start, engine="torch")
         hashes = [hash_file(path) for path in folder.weights()]

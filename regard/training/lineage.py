@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.files import read_regular
-from regard.folder import ModelFolder
+from regard.folder import ModelFolder, ModelInfo
 
 MOST_GENERATIONS = 20  # of base models that are passed on
 MOST_BASES, MOST_LETTERS, MOST_CARD_BYTES = 8, 300, 2**20
@@ -23,26 +23,25 @@ def describe_base(folder: ModelFolder, given: str, hashes: list[str]) -> dict[st
     """A model that another one begins from: its name as given, its weights, its licence, and its own bases."""
     return _checked({
         "name": given,
-        "imported_from": folder.about.get("imported_from"),
+        "imported_from": folder.info.imported_from,
         "license": read_licence(folder),
         "weights_sha256": hashes,
-        "base_models": folder.about.get("base_models"),
+        "base_models": folder.info.base_models,
     })  # fmt: skip
 
 
 def read_licence(folder: ModelFolder) -> str | None:
     """The licence a model was given: in regard.json, or at the head of its card as Hugging Face has it."""
-    known = folder.about.get("license")
+    known = folder.info.license
     if known is None:
         with suppress(OSError, UnicodeDecodeError):
             known = _head_of_card(folder.path / "README.md").get("license")
     return known if isinstance(known, str) and LICENCE.fullmatch(known) else None
 
 
-def name_bases(about: dict[str, Any]) -> list[str]:
+def name_bases(info: ModelInfo) -> list[str]:
     """What a model was fine-tuned from, a base each, in words: `a (imported from b, licence mit), from c`."""
-    bases = about.get("base_models")
-    return [_in_words(_checked(base)) for base in bases or [] if isinstance(base, dict)] if _is_list(bases) else []
+    return [_in_words(_checked(base)) for base in info.base_models] if _is_list(info.base_models) else []
 
 
 def _in_words(base: dict[str, Any]) -> str:

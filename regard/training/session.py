@@ -16,7 +16,7 @@ from torch import Tensor
 from regard import __version__
 from regard.data.store import TokenStore
 from regard.errors import RunError
-from regard.folder import FORMAT, Content, write_model
+from regard.folder import FORMAT, Content, ModelInfo, write_model
 from regard.model.size import count_parameters
 from regard.text.tokenizer import Tokenizer
 from regard.training.card import model_card
@@ -288,24 +288,24 @@ class Session:
         artifacts = artifacts or Artifacts()
         contents = self.recipe.pack(self.config.model, weights, self.tokenizer)
         files = {"files": self.dataset.files, "sha256": self.dataset.fingerprints}
-        about = {
-            "format": FORMAT,
-            "regard": __version__,
-            "task": self.recipe.name,
-            "settings": self.config.model_dump(mode="json"),
-            "parameters": count_parameters(self.validation_model),
+        info = ModelInfo(
+            format=FORMAT,
+            regard=__version__,
+            task=self.recipe.name,
+            settings=self.config.model_dump(mode="json"),
+            parameters=count_parameters(self.validation_model),
+            data=self.group.batches.facts | self.validator.facts | files,
+            scores=scores,
+            scores_signature=self.validator.signature,
+            step=step,
+            training={"steps": self.state.step, "tokens": self.state.tokens, "seconds": self.state.seconds},
             **({"base_models": self.dataset.bases} if self.dataset.bases else {}),
-            "data": self.group.batches.facts | self.validator.facts | files,
-            "scores": scores,
-            "scores_signature": self.validator.signature,
-            "step": step,
-            "training": {"steps": self.state.step, "tokens": self.state.tokens, "seconds": self.state.seconds},
             **({"transformers": claim.about} if claim and is_claimed(contents) else {}),
             **artifacts.about,
-        }
+        )
         contents |= claim.pack(self.config, weights) if claim else {}
-        card = {"README.md": model_card(about, self.recipe.shape)}
-        write_model(self.folder, about, contents | artifacts.contents | card)
+        card = {"README.md": model_card(info, self.recipe.shape)}
+        write_model(self.folder, info.to_dict(), contents | artifacts.contents | card)
         return contents
 
     def _save(self) -> None:

@@ -117,7 +117,7 @@ def test_a_foreign_model_is_trained_further(name, pairs, tmp_path):
     task = "fill" if name.startswith("bert") else "write"
     settings = {"stop": {"steps": 6}, "threads": 1, "train": {"tokens_per_batch": 256}}
     regard.train(task, to=tmp_path / "m", settings=settings, start=tmp_path / "theirs", text=pairs["source"])
-    assert regard.load(tmp_path / "m").about["settings"]["model"]["width"] == 32
+    assert regard.load(tmp_path / "m").info.settings["model"]["width"] == 32
 
 
 def test_what_an_import_takes_along_is_json_of_a_sensible_size(tmp_path, pairs):

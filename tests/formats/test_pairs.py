@@ -137,7 +137,7 @@ def test_two_plain_berts_become_a_translator_that_does_all_that_others_do(berts,
     assert ours.look(text).why is None and ours.look(text, why=True).why.off
     assert ours.align([text], ["Le chien voit un chat."])[0]
     assert ours.evaluate(pairs["source"], pairs["target"], beam=1)["bleu"] >= 0
-    bases = [base["name"] for base in ours.about["base_models"]]
+    bases = [base["name"] for base in ours.info.base_models]
     assert bases == [str(berts[0]), str(berts[1])]
     info = CliRunner().invoke(app, ["info", str(tmp_path / "m")])
     assert info.exit_code == 0 and "translate" in info.output
@@ -146,7 +146,7 @@ def test_two_plain_berts_become_a_translator_that_does_all_that_others_do(berts,
     assert re.search(both, info.output) and re.search(both, card) and re.search(both, " ".join(done.output.split()))
     tensors = load_file(tmp_path / "m" / "model.safetensors")
     counted = sum(tensor.numel() for name, tensor in tensors.items() if "pooler" not in name)  # which only they want
-    assert ours.about["parameters"] == counted == sum(parameter.numel() for parameter in ours.model.parameters())
+    assert ours.info.parameters == counted == sum(parameter.numel() for parameter in ours.model.parameters())
     assert all(f"{counted / 1e6:.2f} M" in page for page in (info.output, card, done.output))
     out = CliRunner().invoke(app, ["export", str(tmp_path / "m"), "--as", "huggingface", "--to", str(tmp_path / "out")])
     assert out.exit_code == 0, out.output

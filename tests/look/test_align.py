@@ -133,7 +133,7 @@ def test_the_chosen_heads_make_the_target_likeliest(translator, pairs):
     lexicon = learn_lexicon(EncodedPairs(*map(TokenLists.of, sides)), size, torch.ones(size, dtype=torch.bool)).kept()
     examples = list(zip(*sides, strict=True))[:40]
     chosen = choose_heads(translator.model, examples, lexicon)
-    assert translator.about["alignment"].keys() == chosen.keys() and chosen["likelihood"] < 0
+    assert translator.info.alignment.keys() == chosen.keys() and chosen["likelihood"] < 0
     other = EncoderDecoder(translator.model.config, translator.model.pad_id)  # the same with its heads in another order
     weights, order = translator.model.state_dict(), [2, 0, 3, 1]
     _move_to_front(weights, f"decoder.blocks.{chosen['layer']}.cross_attention.", order, 4)

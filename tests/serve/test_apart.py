@@ -20,7 +20,7 @@ TEXT = "The old dog sleeps in the garden."
 
 @pytest.fixture(scope="module")
 def apart(folder):
-    return Apart(folder, regard.load(folder).about, 10**6)
+    return Apart(folder, regard.load(folder).info, 10**6)
 
 
 def mine():

@@ -28,9 +28,9 @@ Read = tuple[nn.Module, list[str], list[str]]  # a network, weights that had no 
 
 def read_encoder(folder: ModelFolder, tokenizer: Tokenizer) -> Read:
     """The encoder in a folder."""
-    if folder.about.get("part"):
+    if folder.info.part:
         config = read_shape(folder, bert.import_config)
-        if folder.about["architecture"] == "BertGenerationEncoder":
+        if folder.info.architecture == "BertGenerationEncoder":
             config = config.model_copy(update=WITHOUT_TOKEN_TYPES)
         return _read_part(folder, config, lambda: TextEncoder(config, tokenizer.pad_id))
     layout = bert_generation.ENCODER if folder.config.get("model_type") == "bert-generation" else bert
@@ -39,7 +39,7 @@ def read_encoder(folder: ModelFolder, tokenizer: Tokenizer) -> Read:
 
 def read_decoder(folder: ModelFolder, tokenizer: Tokenizer) -> Read:
     """The decoder in a folder; of a plain BERT, with fresh cross-attention."""
-    if folder.about.get("part"):
+    if folder.info.part:
         plain = read_shape(folder, bert.import_config)
         if not plain.tie_embeddings:
             raise FolderError(f"{folder.folder} has an output table of its own (tie_word_embeddings is false in "

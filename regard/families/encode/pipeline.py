@@ -42,7 +42,7 @@ class Encoder(Pipeline):
 
         opened = cls(folder, read, running)
         opened.read_now()
-        settings = folder.about.get("encoder") or _sentence_settings(folder.path, opened.model)
+        settings = folder.info.encoder or _sentence_settings(folder.path, opened.model)
         opened.pooling, opened.is_normed = settings["pooling"], settings["is_normed"]
         opened.longest = settings["longest"]
         return opened

@@ -44,7 +44,7 @@ def predict(filler: Filler, ids: list[int], gaps: list[int], top: int) -> list[l
 
 def evaluate(filler: Filler, files: Sequence[str | Path], wanted: Choice | str | None) -> dict[str, float | str | int]:
     """Accuracy on masked tokens over all lines of the files; the same tokens are masked every time."""
-    train = filler.about["settings"]["train"]
+    train = filler.info.settings["train"]
     share, whole_words = train.get("mask_rate", train.get("hidden")), train["whole_words"]  # hidden: of 0.1
     lines = read_texts(given_texts(files, wanted))
     texts = encode_texts(lines, filler.tokenizer, filler.model.config.max_positions)

@@ -48,7 +48,7 @@ class Filler(Pipeline):
         from regard.families.fill import network
 
         opened = cls(folder, lambda tokenizer: network.read(folder, tokenizer), running)
-        if "foreign" in folder.about and opened.tokenizer.splits_special:
+        if folder.info.foreign and opened.tokenizer.splits_special:
             raise FolderError(f"{folder.folder}: tokenizer_config.json has split_special_tokens=True, so that {MASK} "
                               f"is text and no gap; take it out")  # fmt: skip
         return opened.read_now()
@@ -94,7 +94,7 @@ class Filler(Pipeline):
     def encode_text(self, text: str) -> list[int]:
         """The ids of a text in which [MASK] is a gap."""
         a_text(text)
-        ids = self.tokenizer.encode(text) if "foreign" in self.about else self._encode_parts(text)
+        ids = self.tokenizer.encode(text) if self.info.foreign else self._encode_parts(text)
         longest = self.model.config.max_positions
         if len(ids) > longest:
             raise ConfigError(f"the text has {len(ids)} tokens, and the model reads at most {longest}; shorten it")

@@ -24,7 +24,7 @@ class Aligner:
 
     def __init__(self, folder: ModelFolder, tokenizer: Any) -> None:
         self._folder, self._tokenizer = folder, tokenizer
-        self._is_after = bool((folder.about.get("alignment") or {}).get("is_after", True))
+        self._is_after = bool((folder.info.alignment or {}).get("is_after", True))
 
     def align(self, source: Sequence[int], found: Hypothesis) -> Links:
         """Links of words. source: ids with the end; found: with the attention of every step."""

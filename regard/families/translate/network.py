@@ -96,7 +96,7 @@ def _shape(folder: ModelFolder, side: str) -> ModelConfig:
 
 def _one_tokenizer(folders: dict[str, ModelFolder]) -> Any:
     mine, other = (
-        read_tokenizer(folder.path, folder.config if "foreign" in folder.about else None, rows_of(folder))
+        read_tokenizer(folder.path, folder.config if folder.info.foreign else None, rows_of(folder))
         for folder in folders.values()
     )
     if mine.pieces != other.pieces or mine.encode(SAMPLE) != other.encode(SAMPLE):

@@ -72,7 +72,7 @@ class Translator(Pipeline):
             self._fast.has_shortlist = copy.has_shortlist
         else:
             self.read_now()
-            alignment_of(self.about, self.model.config)  # problems are reported at once
+            alignment_of(self.info, self.model.config)  # problems are reported at once
 
     def _describe(self) -> tuple[Described, Numbers]:
         from regard.engines.described import describe_translator
@@ -87,12 +87,12 @@ class Translator(Pipeline):
     @property
     def source_language(self) -> str | None:
         """The code of the language it reads, if it was set in training."""
-        return self._setting("source_language")
+        return self.info.settings.get("source_language")
 
     @property
     def target_language(self) -> str | None:
         """The code of the language it writes, if it was set in training."""
-        return self._setting("target_language")
+        return self.info.settings.get("target_language")
 
     @overload
     def __call__(self, texts: str, **search: Any) -> str: ...
@@ -282,12 +282,12 @@ class Translator(Pipeline):
     @property
     def alignment_heads(self) -> dict[str, Any]:
         """The layer and the heads whose attention aligns tokens; by default all heads of the middle layer."""
-        return alignment_of(self.about, self.model.config)
+        return alignment_of(self.info, self.model.config)
 
     @property
     def _longest(self) -> int:
         """Most tokens of a source that is translated in one."""
-        return min(longest_source(self.about), self._readable)
+        return min(longest_source(self.info), self._readable)
 
     @property
     def _readable(self) -> int:
@@ -326,7 +326,3 @@ class Translator(Pipeline):
             flat += parts
             sources += found
         return counts, flat, sources
-
-    def _setting(self, name: str) -> str | None:
-        value = self.about.get("settings", {}).get(name)
-        return value if isinstance(value, str) else None

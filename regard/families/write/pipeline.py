@@ -180,7 +180,7 @@ class Writer(Pipeline):
         prompt is the begin alone.
         """
         ids: list[int] = self.tokenizer.encode(text)
-        is_opened = "foreign" in self.about or ids[:1] == [self.tokenizer.begin_id]
+        is_opened = self.info.foreign is not None or ids[:1] == [self.tokenizer.begin_id]
         return ids if ids and is_opened else [self.tokenizer.begin_id, *ids]
 
     def _ids(self, prompt: str, sampling: Sampling, seed: int | None) -> Iterator[int]:
