@@ -33,7 +33,8 @@ def load(
 ) -> Pipeline:  # fmt: skip
     """The trained model in a folder, ours or Hugging Face's: a Translator, Writer, Filler, Answerer or Encoder.
 
-    family: the class it must be of, such as regard.Translator, which type checkers then know; others are refused.
+    family: the class it must be of; others are refused. Which one a folder holds is not known before it is opened, so
+    for type checkers `load(folder)` is Any, and `load(folder, family=regard.Translator)` is a Translator.
     engine: torch or ctranslate2, precision: float32 or int8; by default the fastest on this machine in float32.
     part: to open a plain BERT as an encoder (BertModel's numbers), generation-encoder (BertGenerationEncoder's, without
     token types) or decoder (BertGenerationDecoder); what had no place and what is fresh is in `dropped`, `new`.

@@ -10,25 +10,10 @@ from regard.data.batch import TextBatch
 from regard.data.collate import TokenMasking, collate_masked
 from regard.data.loader import Loader
 from regard.data.tokens import TokenLists
-from regard.errors import CorpusError
-from regard.text.running import TextFiles
 from regard.text.tokenizer import Tokenizer
 
 CHUNK = 1000  # lines encoded between two checks for a stop
 TOKENS_PER_BATCH = 8192
-
-
-def each_line(files: TextFiles) -> Iterator[str]:
-    """Every line with text on it."""
-    return (line for line in files.lines() if line.strip())
-
-
-def read_texts(files: TextFiles) -> list[str]:
-    """Every line with text on it, in a list; an error if there is none."""
-    lines = list(each_line(files))
-    if not lines:
-        raise CorpusError(f"{', '.join(map(str, files.paths[:3]))}: no line has text on it; nothing to learn from")
-    return lines
 
 
 def cut_texts(lines: list[str], tokenizer: Tokenizer, longest: int) -> Iterator[list[int]]:

@@ -27,9 +27,3 @@ class EngineOptions:
     def wants_fast(self) -> bool:
         """Whether only the fast engine can do this."""
         return self.engine == "ctranslate2" or self.precision == "int8"
-
-
-def refuse_fast(task: str, running: EngineOptions) -> None:
-    """Refuses options of the fast engine for a family that only torch runs."""
-    if running.wants_fast:
-        raise ConfigError(f"a model to {task} is run by torch in float32; leave --engine and --precision out")

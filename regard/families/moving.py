@@ -6,7 +6,6 @@ import copy
 import os
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -46,8 +45,10 @@ class Movable:
     tokenizer: Any
     info: ModelInfo
     _folder: ModelFolder
-    _read: Callable[[Any], Any]
     _running: Any
+
+    def _read(self, tokenizer: Any) -> Any:
+        raise NotImplementedError
 
     def __copy__(self) -> Self:
         """Another name for the same model."""
@@ -95,7 +96,7 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
 
 def _open_again(kind: Any, folder: Path, running: Any, part: str | None, fingerprint: list[str] | None = None) -> Any:
     """The model that was opened there before; with a fingerprint, only if it is that one still."""
-    found: Movable = kind.open(ModelFolder(folder, part), running)
+    found: Movable = kind(ModelFolder(folder, part), running)
     if fingerprint is not None and found._fingerprint() != fingerprint:
         raise FolderError(f"{folder} holds another model than the one that was pickled; open it with regard.load")
     return found

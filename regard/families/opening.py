@@ -36,5 +36,5 @@ def _open(folder: ModelFolder, options: EngineOptions) -> Pipeline:
         raise FolderError(f"{folder.path / ABOUT} has the task {name[:40]!r}, which is none of "
                           f"{', '.join(all_families())}; it was changed or damaged, or made by a newer version or by a "
                           f"package that is not installed")  # fmt: skip
-    opened: Pipeline = import_part(family.pipeline).open(folder, options)
+    opened: Pipeline = import_part(family.pipeline)(folder, options)
     return opened

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from regard.engines.cache import CTranslate2Cache, open_cache
 from regard.engines.options import EngineOptions
 from regard.engines.stored import rows_of
 from regard.errors import ConfigError, FolderError
+from regard.families import import_part
 from regard.families.moving import Movable, one_reader
 from regard.folder import CONFIG, ModelFolder
 from regard.formats.generation import FILE as GENERATION
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from regard.cache import Numbers
-    from regard.engines.ctranslate2 import FastTranslator, FastWriter
     from regard.formats.records import Described
 
-Fast = TypeVar("Fast", bound="FastTranslator | FastWriter")
 PADDING = {"marian": 58100, "pegasus": 0}  # what transformers takes where config.json does not say
 
 
@@ -38,9 +36,16 @@ class Pipeline(Movable):
 
     auto_class: ClassVar[str | None] = None  # of transformers, that opens the same folder
     reads_source: ClassVar[bool | None] = None  # of models that generate: whether they read a source first
+    network: ClassVar[str]  # module:function that reads the network of a folder with a tokenizer; imported when needed
+    fast_engine: ClassVar[str | None] = None  # module:class, where CTranslate2 runs such models
+    fast_copy: ClassVar[str]  # module:function that describes the copy of one for CTranslate2
+    _fast: Any = None
 
-    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
-        """read: reads the network, which happens when it is first needed."""
+    def __init__(self, folder: ModelFolder, running: EngineOptions) -> None:
+        """The model in a folder; running: which engine runs it."""
+        if running.wants_fast and self.fast_engine is None:
+            raise ConfigError(f"a model to {folder.info.task} is run by torch in float32; leave --engine and "
+                              f"--precision out")  # fmt: skip
         folder.weights()  # whichever engine runs, damage is reported at once
         self.info = folder.info
         is_theirs = self.info.foreign is not None
@@ -48,9 +53,11 @@ class Pipeline(Movable):
         generates = self.reads_source is not None
         self.generation = self.read_generation(folder, self.tokenizer) if generates else Generation(ends=())
         self.tokenizer.refuses_padding = is_theirs and self.reads_source is not False
-        self._folder, self._read, self._running = folder, read, running
-        self.dropped: list[str] = []  # weights of a plain BERT that had no place in the part it was opened as
-        self.new: list[str] = []  # weights that it did not have, and that are fresh
+        self._folder, self._running = folder, running
+        if self.fast_engine and (copy := self._fast_copy()):
+            self._fast = self._open_fast(copy)
+        else:
+            self.read_now()
 
     @cached_property
     def model(self) -> Any:
@@ -61,7 +68,7 @@ class Pipeline(Movable):
     @property
     def engine(self) -> str:
         """What runs it."""
-        return "torch"
+        return "torch" if self._fast is None else str(self._fast.name)
 
     @classmethod
     def read_generation(cls, folder: ModelFolder, tokenizer: Any) -> Generation:
@@ -83,6 +90,11 @@ class Pipeline(Movable):
         self.__dict__["model"] = self._read(self.tokenizer)
         return self
 
+    def _read(self, tokenizer: Tokenizer) -> nn.Module:
+        """The network in the folder."""
+        network: nn.Module = import_part(self.network)(self._folder, tokenizer)
+        return network
+
     def save(self, folder: str | Path) -> None:
         """A copy of the model's folder, without its training state."""
         self._folder.copy_to(Path(folder))
@@ -94,7 +106,8 @@ class Pipeline(Movable):
 
     def _describe(self) -> tuple[Described, Numbers]:
         """The contents of the fast engine's copy; ConfigError where CTranslate2 has no such model."""
-        raise ConfigError("CTranslate2 has no such model")
+        made: tuple[Described, Numbers] = import_part(self.fast_copy)(self._folder, self.tokenizer, self.generation)
+        return made
 
     def _fast_copy(self) -> CTranslate2Cache | None:
         """The fast engine's copy, made if it is not there or not what we would write; None where torch is to run."""
@@ -117,12 +130,13 @@ class Pipeline(Movable):
             warnings.warn(f"no copy for the fast engine ({what}); torch runs instead", RuntimeWarning, stacklevel=4)
             return None
 
-    def _open_fast(self, kind: Callable[..., Fast], copy: CTranslate2Cache, size: int) -> Fast:
+    def _open_fast(self, copy: CTranslate2Cache) -> Any:
         """The fast engine, in the layout that was measured on this machine; measured now if it was not."""
         precision = self._running.precision or "float32"
-        engine = kind(
-            copy.path, name_rows(self.tokenizer.pieces, copy.facts["rows"][0]), self.generation.ends, precision, size
-        )
+        pieces = name_rows(self.tokenizer.pieces, copy.facts["rows"][0])
+        most = copy.facts["places" if self.reads_source else "room"][0]
+        engine = import_part(str(self.fast_engine))(copy.path, pieces, self.generation.ends, precision, most)
+        engine.has_shortlist = copy.has_shortlist
         known = copy.layouts(precision)
         engine.layouts = known or engine.measure()
         if known is None:

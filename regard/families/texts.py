@@ -17,13 +17,13 @@ Paths = str | Path | list[str | Path]
 
 
 def gather_texts(
-    files: Paths, valid: Paths | None, columns: Choice | str | None = None, keys: Choice | str | None = None,
+    text: Paths, *, valid: Paths | None = None, columns: Choice | str | None = None, keys: Choice | str | None = None,
     glob: str | Sequence[str] = (),
 ) -> tuple[TextFiles, TextFiles | None]:  # fmt: skip
     """The files to learn from, and to validate on if they are given; of files of rows, one column or key is read."""
     columns, keys = (((one,) if isinstance(one, str | int) else one) for one in (columns, keys))
     patterns = [glob] if isinstance(glob, str) else [*glob]
-    train = TextFiles.of(files, keys or columns, patterns)
+    train = TextFiles.of(text, keys or columns, patterns)
     held_out = TextFiles.of(valid, keys or columns) if valid else None
     found = [find_kind(path) for one in (train, held_out) if one for path in one.tables]
     refuse_unread(columns, keys, *filter(None, found))

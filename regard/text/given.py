@@ -71,6 +71,19 @@ def given_texts(files: Iterable[str | Path], wanted: Choice | str | None = None)
     return found
 
 
+def each_line(files: TextFiles) -> Iterator[str]:
+    """Every line with text on it."""
+    return (line for line in files.lines() if line.strip())
+
+
+def read_texts(files: TextFiles) -> list[str]:
+    """Every line with text on it, in a list; an error if there is none."""
+    lines = list(each_line(files))
+    if not lines:
+        raise CorpusError(f"{', '.join(map(str, files.paths[:3]))}: no line has text on it; nothing to learn from")
+    return lines
+
+
 def unknown_parts(tokenizer: Any, texts: Iterable[str]) -> list[str]:
     """The parts of these texts that have no token, each once, in order."""
     return list(dict.fromkeys(part for text in texts for part in tokenizer.unknown(text)))

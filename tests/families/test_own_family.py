@@ -104,6 +104,12 @@ def test_the_command_line_knows_it(regard, model):
     assert "<html" in (model.parent / "look.html").read_text()
 
 
+def test_importing_its_pipeline_imports_no_torch(regard):
+    code = "import sys, regard_mirror.pipeline; print('torch' in sys.modules)"
+    env = os.environ | {"PYTHONPATH": regard.paths}
+    assert subprocess.check_output([sys.executable, "-c", code], env=env, text=True).strip() == "False"
+
+
 def test_it_is_loaded_by_the_library(regard, model):
     code = "import regard, sys; found = regard.load(sys.argv[1]); print(type(found).__name__, found('abc'))"
     done = subprocess.run(

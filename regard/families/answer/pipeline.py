@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.engines.options import EngineOptions, refuse_fast
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline
-from regard.folder import ModelFolder
 from regard.text.given import a_text, given_texts, several_texts
 from regard.text.stories import Story, answer_text, most_sentences, read_stories, split_sentences
 
@@ -45,13 +43,7 @@ class Answer:
 class Answerer(Pipeline):
     """A trained model that answers questions about a story."""
 
-    @classmethod
-    def open(cls, folder: ModelFolder, running: EngineOptions) -> Answerer:
-        """The answerer in a folder."""
-        refuse_fast("answer", running)
-        from regard.families.answer import network
-
-        return cls(folder, lambda tokenizer: network.read(folder, tokenizer), running).read_now()
+    network = "regard.families.answer.network:read"
 
     def __call__(self, story: str | Sequence[str], question: str) -> str:
         """The answer to a question about a story, given as a text or as sentences."""

@@ -55,7 +55,7 @@ def gather(
     stories: Paths, *, valid: Paths | None = None, glob: str | Sequence[str] = ()
 ) -> tuple[TextFiles, TextFiles | None]:
     """The files to learn from, and to validate on if they are given."""
-    return gather_texts(stories, valid, glob=glob)
+    return gather_texts(stories, valid=valid, glob=glob)
 
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.engines.options import EngineOptions, refuse_fast
+from regard.engines.options import EngineOptions
 from regard.errors import FolderError
+from regard.families import import_part
 from regard.families.pipeline import Pipeline
 from regard.files import parse_json, read_regular
 from regard.folder import ModelFolder
@@ -24,32 +25,31 @@ MOST_BYTES = 2**20  # of a file of settings
 KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
 
 
-class Encoder(Pipeline):
+class PlainPart(Pipeline):
+    """A model that a plain BERT may be opened as, where not all of its weights have a place."""
+
+    dropped: list[str]  # weights of it that had no place
+    new: list[str]  # weights that it did not have, and that are fresh
+
+    def _read(self, tokenizer: Tokenizer) -> nn.Module:
+        network: nn.Module
+        network, self.dropped, self.new = import_part(self.network)(self._folder, tokenizer)
+        return network
+
+
+class Encoder(PlainPart):
     """A model that makes a vector of a text."""
 
     auto_class = "AutoModel"
 
-    @classmethod
-    def open(cls, folder: ModelFolder, running: EngineOptions) -> Encoder:
-        """The encoder in a folder."""
-        refuse_fast("encode", running)
+    network = "regard.families.encode.network:read_encoder"
 
-        def read(tokenizer: Tokenizer) -> nn.Module:
-            from regard.families.encode.network import read_encoder
-
-            model, opened.dropped, opened.new = read_encoder(folder, tokenizer)
-            return model
-
-        opened = cls(folder, read, running)
-        opened.read_now()
-        settings = folder.info.encoder or _sentence_settings(folder.path, opened.model)
-        opened.pooling, opened.is_normed = settings["pooling"], settings["is_normed"]
-        opened.longest = settings["longest"]
-        return opened
-
-    pooling = "mean"  # how the tokens of a text become one vector: their mean, or the first of them (cls)
-    is_normed = False  # whether vectors have the length 1
-    longest = 512  # tokens of a text that are read
+    def __init__(self, folder: ModelFolder, running: EngineOptions) -> None:
+        super().__init__(folder, running)
+        settings = folder.info.encoder or _sentence_settings(folder.path, self.model)
+        self.pooling: str = settings["pooling"]  # of the vectors of all tokens: their mean, or the first of them (cls)
+        self.is_normed: bool = settings["is_normed"]  # whether vectors have the length 1
+        self.longest: int = settings["longest"]  # tokens of a text that are read
 
     def __call__(self, texts: str | Sequence[str]) -> Tensor:
         """The same as `encode`."""

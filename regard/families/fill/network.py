@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from regard.data.masking import encode_texts, make_masking, masked_batches, read_texts
+from regard.data.masking import encode_texts, make_masking, masked_batches
 from regard.engines.network import read_network
 from regard.engines.score import score_masked
 from regard.engines.stored import Layout, choose_layout
 from regard.folder import ModelFolder
 from regard.formats import bert, own
 from regard.model.transformer import MaskedLM
-from regard.text.given import given_texts
+from regard.text.given import given_texts, read_texts
 from regard.text.readers.rows import Choice
 from regard.text.tokenizer import Tokenizer
 

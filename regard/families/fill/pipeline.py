@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.engines.options import EngineOptions, refuse_fast
+from regard.engines.options import EngineOptions
 from regard.errors import ConfigError, FolderError
 from regard.families.fill import MASK, TOP
 from regard.families.pipeline import Pipeline, refuse_below_one
@@ -41,17 +41,13 @@ class Filler(Pipeline):
 
     auto_class = "AutoModelForMaskedLM"
 
-    @classmethod
-    def open(cls, folder: ModelFolder, running: EngineOptions) -> Filler:
-        """The filler in a folder."""
-        refuse_fast("fill", running)
-        from regard.families.fill import network
+    network = "regard.families.fill.network:read"
 
-        opened = cls(folder, lambda tokenizer: network.read(folder, tokenizer), running)
-        if folder.info.foreign and opened.tokenizer.splits_special:
+    def __init__(self, folder: ModelFolder, running: EngineOptions) -> None:
+        super().__init__(folder, running)
+        if self.info.foreign and self.tokenizer.splits_special:
             raise FolderError(f"{folder.folder}: tokenizer_config.json has split_special_tokens=True, so that {MASK} "
                               f"is text and no gap; take it out")  # fmt: skip
-        return opened.read_now()
 
     def __call__(self, text: str) -> str:
         """The text with each [MASK] replaced by the likeliest piece; all gaps are guessed at once."""

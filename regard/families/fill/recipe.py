@@ -6,7 +6,7 @@ Using a trained filler is in `families/fill/pipeline.py`, hiding tokens in `data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from regard.config import ModelConfig, RunConfig, Settings
 from regard.data.batch import TextBatch
 from regard.data.collate import collate_masked
 from regard.data.loader import Loader
-from regard.data.masking import cut_texts, each_line, encode_texts, make_masking, masked_batches, read_texts
+from regard.data.masking import cut_texts, encode_texts, make_masking, masked_batches
 from regard.data.tokens import Array, TokenLists
 from regard.data.tokens import pack as pack_lists
 from regard.device import derive_seed
@@ -25,14 +25,14 @@ from regard.errors import ConfigError
 from regard.families import FAMILIES
 from regard.families.fill.settings import KINDS, ROWS, SIZES, USES
 from regard.families.table import choose, count_words
-from regard.families.texts import Paths, corpus_of, gather_texts
+from regard.families.texts import corpus_of, gather_texts
 from regard.folder import Content
 from regard.formats import bert, own
 from regard.formats.tokenizers import bert_roles, tokenizer_config
 from regard.look.snapshot import PROBES, snapshot_texts
 from regard.model.loss import token_loss
 from regard.model.transformer import MaskedLM
-from regard.text.readers.rows import Choice
+from regard.text.given import each_line, read_texts
 from regard.text.running import TextFiles
 from regard.text.stream import StreamedExamples
 from regard.text.tokenizer import Tokenizer
@@ -48,14 +48,6 @@ from regard.training.recipe import (
     encode_json,
     weights_file,
 )
-
-
-def gather(
-    text: Paths, *, valid: Paths | None = None, columns: Choice | str | None = None,
-    keys: Choice | str | None = None, glob: str | Sequence[str] = (),
-) -> tuple[TextFiles, TextFiles | None]:  # fmt: skip
-    """The files to learn from, and to validate on if they are given."""
-    return gather_texts(text, valid, columns, keys, glob)
 
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
@@ -178,7 +170,7 @@ FILL = Recipe(
     kinds=KINDS,
     sizes=SIZES,
     uses=USES,
-    gather=gather,
+    gather=gather_texts,
     read=read,
     defaults=defaults,
     learn=learn,

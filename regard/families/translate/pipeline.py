@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -26,16 +26,12 @@ from regard.text.readers.rows import Choice
 from regard.text.score import report_translations
 from regard.text.segments import has_place, split_to_fit
 from regard.text.terms import Terms, terms_in
-from regard.text.tokenizer import LONG, Tokenizer
+from regard.text.tokenizer import LONG
 
 if TYPE_CHECKING:
-    from torch import nn
-
-    from regard.cache import Numbers
     from regard.decoding.found import Finding, Hypothesis
     from regard.engines.ctranslate2 import FastTranslator
     from regard.engines.torch import NativeTranslator
-    from regard.formats.records import Described
     from regard.look.inspection import Inspection
 
     # How many parts each line has, the parts as ids, notes on each line, and the rest.
@@ -51,38 +47,15 @@ class Translator(Pipeline):
 
     auto_class, reads_source = "AutoModelForSeq2SeqLM", True
 
-    @classmethod
-    def open(cls, folder: ModelFolder, running: EngineOptions) -> Translator:
-        """The translator in a folder."""
+    network = "regard.families.translate.network:read"
+    fast_engine = "regard.engines.ctranslate2:FastTranslator"
+    fast_copy = "regard.engines.described:describe_translator"
+    _fast: FastTranslator | None
 
-        def read(tokenizer: Tokenizer) -> nn.Module:
-            from regard.families.translate import network
-
-            return network.read(folder, tokenizer)
-
-        return cls(folder, read, running)
-
-    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
-        super().__init__(folder, read, running)
-        self._fast: FastTranslator | None = None
-        if copy := self._fast_copy():
-            from regard.engines.ctranslate2 import FastTranslator
-
-            self._fast = self._open_fast(FastTranslator, copy, copy.facts["places"][0])
-            self._fast.has_shortlist = copy.has_shortlist
-        else:
-            self.read_now()
+    def __init__(self, folder: ModelFolder, running: EngineOptions) -> None:
+        super().__init__(folder, running)
+        if self._fast is None:
             alignment_of(self.info, self.model.config)  # problems are reported at once
-
-    def _describe(self) -> tuple[Described, Numbers]:
-        from regard.engines.described import describe_translator
-
-        return describe_translator(self._folder, self.tokenizer, self.generation)
-
-    @property
-    def engine(self) -> str:
-        """What runs it."""
-        return "torch" if self._fast is None else self._fast.name
 
     @property
     def source_language(self) -> str | None:

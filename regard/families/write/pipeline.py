@@ -10,20 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.decoding.settings import TEMPERATURE, TOKENS, Sampling
-from regard.engines.options import EngineOptions
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline, refuse_below_one
-from regard.folder import ModelFolder
 from regard.text.given import a_text, name_unknown, several_texts, unknown_parts
 from regard.text.readers.rows import Choice
-from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from torch import nn
-
-    from regard.cache import Numbers
     from regard.engines.ctranslate2 import FastWriter
-    from regard.formats.records import Described
     from regard.look.inspection import Inspection, TokenScore
 
 CONTEXT = 8  # tokens before a piece that are decoded with it
@@ -45,36 +38,10 @@ class Writer(Pipeline):
 
     auto_class, reads_source = "AutoModelForCausalLM", False
 
-    @classmethod
-    def open(cls, folder: ModelFolder, running: EngineOptions) -> Writer:
-        """The writer in a folder."""
-
-        def read(tokenizer: Tokenizer) -> nn.Module:
-            from regard.families.write import network
-
-            return network.read(folder, tokenizer)
-
-        return cls(folder, read, running)
-
-    def __init__(self, folder: ModelFolder, read: Callable[[Tokenizer], nn.Module], running: EngineOptions) -> None:
-        super().__init__(folder, read, running)
-        self._fast: FastWriter | None = None
-        if copy := self._fast_copy():
-            from regard.engines.ctranslate2 import FastWriter
-
-            self._fast = self._open_fast(FastWriter, copy, copy.facts["room"][0])
-        else:
-            self.read_now()
-
-    def _describe(self) -> tuple[Described, Numbers]:
-        from regard.engines.described import describe_writer
-
-        return describe_writer(self._folder, self.tokenizer, self.generation)
-
-    @property
-    def engine(self) -> str:
-        """What runs it."""
-        return "torch" if self._fast is None else self._fast.name
+    network = "regard.families.write.network:read"
+    fast_engine = "regard.engines.ctranslate2:FastWriter"
+    fast_copy = "regard.engines.described:describe_writer"
+    _fast: FastWriter | None
 
     def __call__(self, prompt: str = "", **options: Any) -> str:
         """The continuation of a text, without the prompt; options as of `stream`."""

@@ -7,7 +7,7 @@ Using a trained writer is in `families/write/pipeline.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -29,7 +29,7 @@ from regard.engines.torch import TextStep
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.table import choose
-from regard.families.texts import Paths, corpus_of, gather_texts
+from regard.families.texts import corpus_of, gather_texts
 from regard.families.write.settings import KINDS, ROWS, SIZES, USES
 from regard.folder import Content
 from regard.formats import gpt2, llama, own
@@ -37,7 +37,6 @@ from regard.formats.tokenizers import tokenizer_config
 from regard.look.snapshot import PROBES, snapshot_texts
 from regard.model.loss import token_loss
 from regard.model.transformer import CausalLM
-from regard.text.readers.rows import Choice
 from regard.text.running import RunningExamples, TextFiles, read_documents
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
@@ -56,14 +55,6 @@ from regard.training.recipe import (
 MOST_SCORED = 100_000  # tokens of held-out text that are scored while training; `regard evaluate` scores all
 SAMPLE = 80  # tokens of a sample
 PROBED = 200  # characters at most of a text in an attention snapshot
-
-
-def gather(
-    text: Paths, *, valid: Paths | None = None, columns: Choice | str | None = None,
-    keys: Choice | str | None = None, glob: str | Sequence[str] = (),
-) -> tuple[TextFiles, TextFiles | None]:  # fmt: skip
-    """The files to learn from, and to validate on if they are given."""
-    return gather_texts(text, valid, columns, keys, glob)
 
 
 def read(files: TextFiles, valid_files: TextFiles | None, config: RunConfig) -> Corpus:
@@ -196,7 +187,7 @@ WRITE = Recipe(
     kinds=KINDS,
     sizes=SIZES,
     uses=USES,
-    gather=gather,
+    gather=gather_texts,
     read=read,
     defaults=defaults,
     learn=learn,

@@ -7,10 +7,10 @@ from typer.testing import CliRunner
 
 import regard
 from regard.cli.commands import app
-from regard.data.masking import read_texts
 from regard.errors import ConfigError, CorpusError, RunError
-from regard.families.write.recipe import gather
+from regard.families.texts import gather_texts as gather
 from regard.text.corpus import PairFiles, read_pairs
+from regard.text.given import read_texts
 from regard.text.running import TextFiles, read_documents
 
 
