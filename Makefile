@@ -27,7 +27,7 @@ lint: setup
 	$(BIN)/mypy
 
 # Tests that fork have processes of their own: threads that other tests have started do not survive a fork.
-FORKING := tests/test_faults.py tests/test_hostile.py tests/test_processes.py tests/test_reserve.py tests/test_workers.py
+FORKING := tests/test_faults.py tests/test_hostile.py tests/test_processes.py tests/test_forked.py tests/test_workers.py
 
 # Both runs share what is costly to make: models, and how they compare with transformers.
 test: lint

@@ -132,7 +132,7 @@ def logits_apart(ours: Any, theirs: Any, architecture: str) -> str:
     if architecture in (*SEQ2SEQ, "EncoderDecoderModel"):
         mine = ours.model.logits(ours.model(source, target))
         other = theirs(input_ids=source, decoder_input_ids=target).logits
-        mine[..., list(ours.generation.never)] = other[..., list(ours.generation.never)]
+        mine[..., list(ours.generation.suppressed)] = other[..., list(ours.generation.suppressed)]
     elif architecture == "BertGenerationDecoder":
         memory = torch.randn(len(rows), 5, theirs.config.hidden_size)
         mine = ours.model.logits(ours.model(target, memory))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-# Okabe and Ito's colours, which the colour-blind tell apart; each line has its own dashes too, for a print in grey.
+# Okabe and Ito's colours, safe for the colour-blind; each line has its own dashes too, for a print in grey.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#000000", "#cc79a7"]
 DASHES = ["none", "8 3", "3 3", "10 3 2 3", "1 3"]
 GREY, SIZE = "#666666", 13
@@ -23,7 +23,7 @@ class Picture:
                       f'<rect class="sheet" width="{width}" height="{height}" fill="#ffffff"/>']  # fmt: skip
 
     def text(self, x: float, y: float, words: str, *, anchor: str = "start", colour: str = "#000000") -> None:
-        """Words that start, end or have their middle at x, standing on y."""
+        """Words that start, end or have their middle at x, above y."""
         place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
         self.parts.append(f'<text {place} fill="{colour}">{escape(words)}</text>')
 
@@ -90,7 +90,7 @@ def heat_map(picture: Picture, left: float, top: float, cell: float, weights: Se
 
 
 def shade(share: float) -> str:
-    """From nearly white (0) to dark blue (1): lightness alone tells them apart."""
+    """From nearly white (0) to dark blue (1): they differ in lightness alone."""
     share = min(1.0, max(0.0, share))
     ends = ((244, 8), (247, 48), (251, 107))  # red, green, blue
     return "#" + "".join(f"{round(light + (dark - light) * share):02x}" for light, dark in ends)

@@ -1,9 +1,9 @@
-"""An encoder, a decoder that looks at it, and the way from logits to a token.
+"""An encoder, a decoder with cross-attention to it, and the way from logits to a token.
 
 The worked example of the notes, with this library's parts: a BERT-shaped encoder reads a text, with its padding left
-out; a decoder with cross-attention takes what was said so far, the encoder's last hidden states and which of them are
+out; a decoder with cross-attention takes the text so far, the encoder's last hidden states and which of them are
 real; every hidden state and every attention can be had; the logits of a place become probabilities, the likeliest a
-token. The weights are random, so what it says means nothing: give two folders of Hugging Face's to see trained ones
+token. The weights are random, so its text means nothing: give two folders of Hugging Face's to see trained ones
 (`BertGenerationEncoder` and `BertGenerationDecoder`, or one plain BERT for both).
 
     python examples/encoder_decoder.py
@@ -50,25 +50,25 @@ def main(
     shape: str = "base", layers: int | None = None, encoder: Path | None = None, decoder: Path | None = None
 ) -> Shown:
     """Runs the example; fewer layers take less time and memory."""
-    tokenizer, reads, says = from_folders(encoder, decoder) if encoder and decoder else fresh(shape, layers)
+    tokenizer, reads, decodes = from_folders(encoder, decoder) if encoder and decoder else fresh(shape, layers)
     source = torch.tensor([tokenizer.encode("The old man reads a letter.") + [tokenizer.pad_id] * 3])  # (1, S)
-    target = torch.tensor([tokenizer.encode("The man reads it.")[:7]])  # (1, T): what was said so far
+    target = torch.tensor([tokenizer.encode("The man reads it.")[:7]])  # (1, T): the text so far
     may_attend = padding_mask(source == tokenizer.pad_id)  # (1, 1, 1, S)
     with torch.inference_mode():
-        with regard.record_hidden(reads) as read, regard.record_attention(reads) as looks:
+        with regard.record_hidden(reads) as read, regard.record_attention(reads) as attention:
             memory = reads(source)  # (1, S, D)
-        with regard.record_hidden(says) as said, regard.record_attention(says) as other_looks:
-            logits = says.logits(says(target, memory, may_attend))  # (1, T, V)
+        with regard.record_hidden(decodes) as decoded, regard.record_attention(decodes) as cross_attention:
+            logits = decodes.logits(decodes(target, memory, may_attend))  # (1, T, V)
     probabilities = logits[0, 0].softmax(dim=0)  # (V,) of what may follow the first token
     token_id = int(probabilities.argmax())
     token = tokenizer.tokens([token_id])[0]
     shown = Shown(
-        memory, logits, read["stack"], said["stack"],
-        {f"encoder {name}": found[0] for name, found in looks.items()}
-        | {f"decoder {name}": found[0] for name, found in other_looks.items()},
+        memory, logits, read["stack"], decoded["stack"],
+        {f"encoder {name}": found[0] for name, found in attention.items()}
+        | {f"decoder {name}": found[0] for name, found in cross_attention.items()},
         token_id, token,
     )  # fmt: skip
-    tell(shown, float(probabilities[token_id]))
+    show(shown, float(probabilities[token_id]))
     return shown
 
 
@@ -93,13 +93,13 @@ def from_folders(encoder: Path, decoder: Path) -> tuple[Tokenizer, TextEncoder, 
     return opened[0].tokenizer, opened[0].model, opened[1].model
 
 
-def tell(shown: Shown, chance: float) -> None:
+def show(shown: Shown, probability: float) -> None:
     """Prints what came out."""
     print("memory     ", tuple(shown.memory.shape))
     print("logits     ", tuple(shown.logits.shape))
     print("states     ", len(shown.encoder_states), "of the encoder,", len(shown.decoder_states), "of the decoder")
     print("attentions ", len(shown.attentions), "such as", next(iter(shown.attentions)))
-    print("next token ", shown.token_id, repr(shown.token), f"{chance:.2%}")
+    print("next token ", shown.token_id, repr(shown.token), f"{probability:.2%}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Attention along the edges of a graph: to which community does each node belong?
 
-Every node has a few noisy numbers that hint at its community, too noisy to tell it alone. Most edges run inside a
-community, some do not. One network with one number of weights is trained three times, under three masks: nobody looks
-at anybody else (no attention, then), everybody at everybody (as in a text), everybody at their neighbours. Attention
-sees a set; the mask is the only way it gets to know the edges.
+Every node has a few noisy numbers that hint at its community, too noisy to decide it alone. Most edges run inside a
+community, some do not. One network with one number of weights is trained three times, under three masks: each node
+attends to itself (no attention, then), to every node (as in a text), or to its neighbours. Attention sees a set; the
+mask is the only way it gets to know the edges.
 
 The graphs it is tested on are new ones, with other nodes and other edges.
 
@@ -32,7 +32,7 @@ SHORT = {"seeds": (0,), "steps": 120}
 
 @dataclass(frozen=True)
 class Graphs:
-    """A batch of graphs: features (B, N, FEATURES), communities (B, N), and who is a neighbour of whom (B, 1, N, N)."""
+    """A batch of graphs: features (B, N, FEATURES), communities (B, N), and which are neighbours (B, 1, N, N)."""
 
     features: Tensor
     communities: Tensor
@@ -53,15 +53,17 @@ def grow(count: int, centres: Tensor) -> Graphs:
     """Random graphs whose nodes are sorted by community, so that a picture of their edges has blocks."""
     communities = torch.arange(NODES) * COMMUNITIES // NODES  # (N,)
     together = communities[:, None] == communities  # (N, N)
-    chance = torch.where(together, INSIDE, ACROSS).triu(diagonal=1)  # (N, N): each pair once
-    masks = [graph_mask(torch.bernoulli(chance).nonzero().tolist(), NODES) for _ in range(count)]  # (1, 1, N, N) each
+    probability = torch.where(together, INSIDE, ACROSS).triu(diagonal=1)  # (N, N): each pair once
+    masks = [
+        graph_mask(torch.bernoulli(probability).nonzero().tolist(), NODES) for _ in range(count)
+    ]  # (1, 1, N, N) each
     features = centres[communities] + NOISE * torch.randn(count, NODES, FEATURES)  # (B, N, FEATURES)
     return Graphs(features, communities.expand(count, -1), torch.cat(masks))
 
 
-# Who may look at whom. The first leaves each node alone with itself: what goes in is what is looked at.
+# Which nodes a node may attend to. The first leaves each alone with itself: its output is its input.
 MASKS: dict[str, Callable[[Graphs], Tensor | None]] = {
-    "nobody else": lambda graphs: graph_mask([], NODES),
+    "itself": lambda graphs: graph_mask([], NODES),
     "everybody": lambda graphs: None,
     "neighbours": lambda graphs: graphs.neighbours,
 }
@@ -103,19 +105,19 @@ def train(mask: str, graphs: Graphs, steps: int, seed: int) -> Network:
 @torch.no_grad()
 def accuracy(network: Network, mask: str, graphs: Graphs) -> float:
     """The share of nodes whose community is found."""
-    said = network(graphs.features, MASKS[mask](graphs)).argmax(dim=-1)  # (B, N)
-    return (said == graphs.communities).float().mean().item()
+    predicted = network(graphs.features, MASKS[mask](graphs)).argmax(dim=-1)  # (B, N)
+    return (predicted == graphs.communities).float().mean().item()
 
 
 @torch.no_grad()
 def look(network: Network, mask: str, graphs: Graphs) -> Tensor:
-    """What the first layer looks at, mean of its heads -> (B, N, N): rows look at columns."""
+    """The attention of the first layer, mean of its heads -> (B, N, N): rows attend to columns."""
     with record_attention(network) as seen:
         network(graphs.features, MASKS[mask](graphs))
     return seen["layers.0"][0].mean(dim=1)  # (B, H, N, N) -> (B, N, N)
 
 
-def report(results: dict[str, list[float]], looks: dict[str, Tensor], graph: Graphs, seeds: Sequence[int]) -> None:
+def report(results: dict[str, list[float]], attention: dict[str, Tensor], graph: Graphs, seeds: Sequence[int]) -> None:
     """Prints how many nodes were right, and where the attention went."""
     weights = sum(w.numel() for w in Network().parameters())
     print(f"nodes of new graphs whose community is found (the same {weights:,} weights each time)")
@@ -125,24 +127,24 @@ def report(results: dict[str, list[float]], looks: dict[str, Tensor], graph: Gra
         + "     mean   weight on neighbours or self"
     )
     for mask, shares in results.items():
-        on_edges = (looks[mask] * graph.neighbours[0, 0]).sum(dim=-1).mean().item()
+        on_edges = (attention[mask] * graph.neighbours[0, 0]).sum(dim=-1).mean().item()
         cells = "".join(f"{share:9.1%}" for share in [*shares, sum(shares) / len(shares)])
         print(f"  {mask:<12}{cells}{on_edges:15.1%}")
     edges = (graph.neighbours.sum().item() - NODES) // 2
     print(f"  guessing: {1 / COMMUNITIES:.0%}; the graph in the picture has {edges} edges")
 
 
-def paint(results: dict[str, list[float]], looks: dict[str, Tensor], to: str | Path) -> None:
+def paint(results: dict[str, list[float]], attention: dict[str, Tensor], to: str | Path) -> None:
     """What one graph's nodes look at, without the mask and with it, as heat maps."""
     picture = Picture(650, 400, "Attention between the nodes of a graph, without and with a mask of its edges")
     cell, top = 11, 70
-    darkest = max(looks["neighbours"].max().item(), looks["everybody"].max().item())
+    darkest = max(attention["neighbours"].max().item(), attention["everybody"].max().item())
     for number, mask in enumerate(("everybody", "neighbours")):
         left = 50 + 305 * number
         mean = sum(results[mask]) / len(results[mask])
         picture.text(left, top - 36, f"may look at {mask}:")
         picture.text(left, top - 16, f"{mean:.1%} of new nodes right")
-        heat_map(picture, left, top, cell, looks[mask].tolist(), darkest=darkest)
+        heat_map(picture, left, top, cell, attention[mask].tolist(), darkest=darkest)
         for community in range(COMMUNITIES):
             middle = cell * NODES * (community + 0.5) / COMMUNITIES
             picture.text(left - 8, top + middle + 4, "ABCD"[community], anchor="end", colour=GREY)
@@ -155,18 +157,18 @@ def paint(results: dict[str, list[float]], looks: dict[str, Tensor], to: str | P
 def main(seeds: Sequence[int] = (0, 1, 2), *, steps: int = 300, to: str | Path | None = None) -> dict[str, dict]:
     """Trains under each mask -> accuracies by mask and seed, weights (N, N) by mask, and the graph they are of."""
     results: dict[str, list[float]] = {mask: [] for mask in MASKS}
-    looks: dict[str, Tensor] = {}
+    attention: dict[str, Tensor] = {}
     for seed in seeds:
         centres = place_centres(seed)
         known, new = grow(400, centres), grow(100, centres)
         for mask in MASKS:
             network = train(mask, known, steps, seed)
             results[mask].append(accuracy(network, mask, new))
-            looks[mask] = look(network, mask, new[:1])[0]  # (N, N), of the last seed's first graph
-    report(results, looks, new[:1], seeds)
+            attention[mask] = look(network, mask, new[:1])[0]  # (N, N), of the last seed's first graph
+    report(results, attention, new[:1], seeds)
     if to:
-        paint(results, looks, to)
-    return {"accuracies": results, "looks": looks, "graph": new[:1]}
+        paint(results, attention, to)
+    return {"accuracies": results, "attention": attention, "graph": new[:1]}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Recall over a growing distance: attention against an LSTM, a convolution and a linear layer.
 
-A row of random symbols goes by. One of the first eight carries a mark; at the end stands a question, and the answer is
+A row of random symbols goes by. One of the first eight carries a mark; at the end is a question, and the answer is
 the marked symbol. Four networks with nearly the same number of weights are trained alike, from nothing, for each
 distance between mark and question.
 
@@ -56,7 +56,7 @@ class Embed(nn.Module):
 
 
 class Attention(nn.Module):
-    """The question looks at all places at once; how much at each, the data say."""
+    """The question attends to all places at once, to each as much as the data say."""
 
     def __init__(self, length: int, width: int = 32) -> None:
         super().__init__()
@@ -164,7 +164,9 @@ def commonest(rows: int = 10_000) -> float:
     return (counts.max(dim=-1).values / EARLY).mean().item()
 
 
-def report(results: dict[str, dict[str, list[float]]], looks: dict[str, list[float]], distances: Sequence[int]) -> None:
+def report(
+    results: dict[str, dict[str, list[float]]], on_mark: dict[str, list[float]], distances: Sequence[int]
+) -> None:
     """Prints a table for each task."""
     for task, lines in results.items():
         print(f"\n{task}: right answers".ljust(41) + "".join(f"{distance:>7}" for distance in distances))
@@ -172,7 +174,7 @@ def report(results: dict[str, dict[str, list[float]]], looks: dict[str, list[flo
             counts = [sum(w.numel() for w in KINDS[kind](EARLY + distance).parameters()) for distance in distances]
             size = f"{min(counts):,}" + (f" to {max(counts):,}" if max(counts) > min(counts) else "")
             print(f"  {kind:<13} {size:>16} weights" + "".join(f"{share:7.1%}" for share in shares))
-        print("  attention's weight on the mark".ljust(40) + "".join(f"{share:7.1%}" for share in looks[task]))
+        print("  attention's weight on the mark".ljust(40) + "".join(f"{share:7.1%}" for share in on_mark[task]))
     print(f"\nguessing: {1 / SYMBOLS:.1%}; naming the commonest of {EARLY} early symbols: {commonest():.1%}")
 
 
@@ -194,15 +196,15 @@ def main(
 ) -> dict[str, dict[str, list[float]]]:
     """Trains every network on both tasks at every distance -> task -> network -> share of right answers."""
     results: dict[str, dict[str, list[float]]] = {task: {kind: [] for kind in KINDS} for task in TASKS}
-    looks: dict[str, list[float]] = {task: [] for task in TASKS}
+    on_mark: dict[str, list[float]] = {task: [] for task in TASKS}
     for task, roams in TASKS.items():
         for distance in distances:
             for kind in KINDS:
                 network = train(kind, distance, roams, steps, seed)
                 results[task][kind].append(accuracy(network, distance, roams))
                 if kind == "attention":
-                    looks[task].append(weight_on_mark(network, distance, roams))
-    report(results, looks, distances)
+                    on_mark[task].append(weight_on_mark(network, distance, roams))
+    report(results, on_mark, distances)
     if to:
         paint(results, distances, to)
     return results

@@ -6,7 +6,7 @@ best match when it is zero. Between the two, a slightly different question gets 
 slope is what a network learns from; the exact look-up has none.
 
 What "matches" means is a choice. The dot product likes long keys: ask it for a dark colour, and a bright one answers.
-Cosine similarity looks at the direction alone, so it cannot tell red from dark red. For keys of one length both agree.
+Cosine similarity compares directions alone, so red and dark red are one to it. For keys of one length both agree.
 To take half its squared length off each key's match makes the best match the nearest key, and serves both.
 
 And the last layer of a classifier is a look-up too: the query is what the network made of its input, the keys are one
@@ -80,7 +80,7 @@ def ways_to_match(asked: Tensor, keys: Tensor) -> dict[str, tuple[Tensor, Tensor
 
 
 def compare(count: int, *, noise: float = 0.08, seed: int = 0) -> dict[str, Tensor]:
-    """Asks `count` times for each paint by a slightly wrong colour -> way to match -> who answered whom (N, N)."""
+    """Asks `count` times for each paint by a slightly wrong colour -> way to match -> shares of answers (N, N)."""
     torch.manual_seed(seed)
     keys, _ = table()
     asked = keys[:, None] + noise * torch.randn(len(keys), count, 3)  # (N, count, 3)
@@ -114,7 +114,7 @@ class Classifier(nn.Module):
 
 
 def train_classifier(labels: int = 4, steps: int = 100, *, seed: int = 0) -> tuple[Classifier, Tensor, Tensor]:
-    """A classifier that learned to tell clouds of points from each other, with 200 new points and their labels."""
+    """A classifier that learned to distinguish clouds of points, with 200 new points and their labels."""
     torch.manual_seed(seed)
     centres = 3 * torch.randn(labels, 2, dtype=torch.float64)  # (labels, 2)
     answers = torch.randint(labels, (600,))
@@ -136,7 +136,7 @@ def classify_by_attention(classifier: Classifier, points: Tensor) -> tuple[Tenso
     embeddings, bias = classifier.score.weight, classifier.score.bias  # (labels, D), (labels,)
     query = F.pad(thought, (0, 1), value=1.0)  # (B, D + 1): a bias is one more feature that is always 1
     keys = torch.cat([embeddings, bias[:, None]], dim=-1)  # (labels, D + 1)
-    keys = keys.expand(len(points), -1, -1)  # (B, labels, D + 1): everybody looks at the same labels
+    keys = keys.expand(len(points), -1, -1)  # (B, labels, D + 1): the same labels for every point
     expected, weights = soft_attention(query, keys, embeddings)  # (B, D), (B, labels)
     return (keys @ query[..., None])[..., 0], weights, expected
 
@@ -145,12 +145,12 @@ def classify_by_attention(classifier: Classifier, points: Tensor) -> tuple[Tenso
 def read_classifier(classifier: Classifier, points: Tensor, answers: Tensor) -> dict[str, float]:
     """How far the classifier and its reading as attention are apart, at most; and how well it classifies."""
     logits, weights, expected = classify_by_attention(classifier, points)
-    said = classifier(points)  # (B, labels)
-    chances = said.softmax(dim=-1)  # (B, labels)
+    found = classifier(points)  # (B, labels)
+    probabilities = found.softmax(dim=-1)  # (B, labels)
     return {
-        "logits": (logits - said).abs().max().item(),
-        "probabilities": (weights - chances).abs().max().item(),
-        "expected label embedding": (expected - chances @ classifier.score.weight).abs().max().item(),
+        "logits": (logits - found).abs().max().item(),
+        "probabilities": (weights - probabilities).abs().max().item(),
+        "expected label embedding": (expected - probabilities @ classifier.score.weight).abs().max().item(),
         "accuracy": (weights.argmax(dim=-1) == answers).float().mean().item(),
     }
 
@@ -200,7 +200,7 @@ def paint(cooled: dict[float, dict[str, Tensor]], to: str | Path) -> None:
 
 
 def main(*, asks: int = 1_000, seed: int = 0, to: str | Path | None = None) -> dict[str, dict]:
-    """Looks up at every temperature, compares two ways to match, reads a classifier as a look-up."""
+    """A look-up at every temperature, compares two ways to match, reads a classifier as a look-up."""
     results = {
         "cooled": cool(TEMPERATURES),
         "compared": compare(asks, seed=seed),

@@ -1,9 +1,9 @@
 """Eyes that move: finds and reads a digit by four small glimpses, each placed by what the ones before it showed.
 
-The digits are scikit-learn's, of 8x8 pixels, and each stands in the left or in the right half of a field of 16x8. The
+The digits are scikit-learn's, of 8x8 pixels, and each is in the left or in the right half of a field of 16x8. The
 network never sees the whole. A glimpse is four numbers: 2x2 pixels as they are (fine), or 4x4 pixels blurred into 2x2
 (coarse); 32 fine and 21 coarse places are there to choose from. To choose one is hard attention: what was seen so far
-makes the query, every place has a key, the best match is looked at. A hard choice has no slope, so the chooser learns
+makes the query, every place has a key, the best match is glimpsed. A hard choice has no slope, so the chooser learns
 from success: choices that led to a better answer than expected become likelier (REINFORCE), and what to expect is
 learned too. The answer itself learns by its loss, as usual.
 
@@ -59,18 +59,18 @@ def cut(fields: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Watched:
-    """What came of watching a batch: logits (B, 10), and for each glimpse (B, GLIMPSES) …"""
+class Run:
+    """What came of a batch: logits (B, 10), and for each glimpse (B, GLIMPSES) …"""
 
     logits: Tensor
-    path: Tensor  # which place was looked at
+    path: Tensor  # which place was chosen
     likely: Tensor  # log of how likely that choice was
     open: Tensor  # entropy: how undecided the chooser was
     expected: Tensor  # the reward it reckoned with before it looked
 
 
-class Watcher(nn.Module):
-    """Looks four times, then says which digit it was."""
+class Reader(nn.Module):
+    """Glimpses four places, then classifies the digit."""
 
     def __init__(self, chooser: str, width: int = 64, key_width: int = 16) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Watcher(nn.Module):
         # A quarter, so that at first all choices are about as likely and each is tried.
         return habit if self.chooser == "learned, but fixed" else habit + self.ask(thought) / 4
 
-    def forward(self, glimpses: Tensor, *, explore: bool) -> Watched:
+    def forward(self, glimpses: Tensor, *, explore: bool) -> Run:
         """glimpses (B, N, 4), of which it sees four. To explore: choose by chance, the better the likelier."""
         memory = F.pad(torch.zeros_like(glimpses), (0, 1))  # (B, N, 5)
         is_new = torch.ones(glimpses.shape[:2], dtype=torch.bool)  # (B, N)
@@ -102,18 +102,18 @@ class Watcher(nn.Module):
             thought = self.think(memory.flatten(1))  # (B, D)
             query = self.query(thought, turn)  # (B, K)
             seen, choice = self.look(query, glimpses, is_new, by_chance=explore or self.chooser == "at random")
-            chances = (query @ self.keys.T).masked_fill(~is_new, -1e9).log_softmax(dim=-1)  # (B, N)
+            log_probs = (query @ self.keys.T).masked_fill(~is_new, -1e9).log_softmax(dim=-1)  # (B, N)
             expected = self.expect(thought.detach())[:, 0]  # the forecast must not shape the thought
-            turns.append((choice.argmax(dim=-1), (chances * choice).sum(dim=-1), -(chances.exp() * chances).sum(dim=-1),
-                          expected))  # fmt: skip
+            likely, entropy = (log_probs * choice).sum(dim=-1), -(log_probs.exp() * log_probs).sum(dim=-1)  # (B,) each
+            turns.append((choice.argmax(dim=-1), likely, entropy, expected))
             memory = memory + choice[..., None] * F.pad(seen, (0, 1), value=1.0)[:, None]  # (B, N, 5)
             is_new = is_new & (choice == 0)
         logits = self.answer(self.think(memory.flatten(1)))  # (B, 10)
-        return Watched(logits, *(torch.stack(column, dim=1) for column in zip(*turns, strict=True)))
+        return Run(logits, *(torch.stack(column, dim=1) for column in zip(*turns, strict=True)))
 
     @torch.no_grad()
     def look(self, query: Tensor, glimpses: Tensor, is_new: Tensor, *, by_chance: bool) -> tuple[Tensor, Tensor]:
-        """What is at the place that matches best (B, 4), and the choice (B, N). It never looks at one place twice.
+        """What is at the place that matches best (B, 4), and the choice (B, N). No place is chosen twice.
 
         By chance: the best of all matches plus Gumbel noise is a draw from their softmax. The noise is one more column
         of the keys, for which every query has a 1.
@@ -124,44 +124,44 @@ class Watcher(nn.Module):
         return hard_attention(query, keys, glimpses, may_attend=is_new)
 
 
-def loss_of(watched: Watched, labels: Tensor, openness: float) -> tuple[Tensor, float]:
+def loss_of(run: Run, labels: Tensor, openness: float) -> tuple[Tensor, float]:
     """What to make smaller, and the mean reward: the log-probability of the right answer."""
-    surprise = F.cross_entropy(watched.logits, labels, reduction="none")  # (B,)
+    surprise = F.cross_entropy(run.logits, labels, reduction="none")  # (B,)
     reward = -surprise.detach()[:, None]  # (B, 1): the same for each glimpse on the way
-    better = reward - watched.expected  # (B, GLIMPSES): than expected
+    better = reward - run.expected  # (B, GLIMPSES): than expected
     # In units of its own spread: near the end all answers are good, and what still makes them better must count.
     gain = better.detach() / better.detach().std()
-    choosing = -(gain * watched.likely + openness * watched.open).sum(dim=1).mean()
+    choosing = -(gain * run.likely + openness * run.open).sum(dim=1).mean()
     return surprise.mean() + choosing + better.square().mean(), reward.mean().item()
 
 
-def train(chooser: str, glimpses: Tensor, labels: Tensor, steps: int, seed: int) -> tuple[Watcher, list[float]]:
-    """A watcher after so many steps of 256 images, and the mean reward of every step."""
+def train(chooser: str, glimpses: Tensor, labels: Tensor, steps: int, seed: int) -> tuple[Reader, list[float]]:
+    """A reader after so many steps of 256 images, and the mean reward of every step."""
     torch.manual_seed(seed)
-    watcher, rewards = Watcher(chooser), []
-    optimizer = torch.optim.Adam(watcher.parameters())
+    reader, rewards = Reader(chooser), []
+    optimizer = torch.optim.Adam(reader.parameters())
     rates = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.01, total_steps=steps, pct_start=0.1)
     for step in range(steps):
         some = torch.randint(len(labels), (256,))
         # Who decides too soon never finds the better places: being undecided is rewarded, less and less.
-        loss, reward = loss_of(watcher(glimpses[some], explore=True), labels[some], 0.1 * (1 - step / steps))
+        loss, reward = loss_of(reader(glimpses[some], explore=True), labels[some], 0.1 * (1 - step / steps))
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(watcher.parameters(), 1.0)
+        nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         optimizer.step()
         rates.step()
         rewards.append(reward)
-    return watcher, rewards
+    return reader, rewards
 
 
 @torch.no_grad()
-def judge(watcher: Watcher, glimpses: Tensor, labels: Tensor) -> dict[str, float]:
+def evaluate(reader: Reader, glimpses: Tensor, labels: Tensor) -> dict[str, float]:
     """On digits it has not seen: right answers, how many different sets of places, what share of glimpses was fine."""
-    watched = watcher(glimpses, explore=False)
+    run = reader(glimpses, explore=False)
     return {
-        "right": (watched.logits.argmax(dim=-1) == labels).float().mean().item(),
-        "sets": float(len(watched.path.sort(dim=-1).values.unique(dim=0))),  # in whatever order
-        "fine": (watched.path < len(FINE)).float().mean().item(),
+        "right": (run.logits.argmax(dim=-1) == labels).float().mean().item(),
+        "sets": float(len(run.path.sort(dim=-1).values.unique(dim=0))),  # in whatever order
+        "fine": (run.path < len(FINE)).float().mean().item(),
     }
 
 
@@ -170,24 +170,24 @@ def report(results: dict[str, list[dict[str, float]]], seeds: Sequence[int]) -> 
     print(f"{HELD_OUT} new digits, each left and right; {GLIMPSES} glimpses of 4 numbers each: right answers")
     heads = "".join(f"{f'seed {seed}':>9}" for seed in seeds)
     print(f"  {'places chosen by':<20}{heads}     mean   sets of places   fine glimpses")
-    for chooser, judged in results.items():
-        shares = [one["right"] for one in judged]
-        means = {name: sum(one[name] for one in judged) / len(judged) for name in ("right", "sets", "fine")}
+    for chooser, scores in results.items():
+        shares = [one["right"] for one in scores]
+        means = {name: sum(one[name] for one in scores) / len(scores) for name in ("right", "sets", "fine")}
         cells = "".join(f"{share:9.1%}" for share in [*shares, means["right"]])
         print(f"  {chooser:<20}{cells}{means['sets']:17.1f}{means['fine']:16.0%}")
 
 
 @torch.no_grad()
-def paint(watcher: Watcher, fields: Tensor, labels: Tensor, to: str | Path) -> None:
-    """Four kinds of digit, left and right, with the places that were looked at: numbered, as large as their scale."""
+def paint(reader: Reader, fields: Tensor, labels: Tensor, to: str | Path) -> None:
+    """Four kinds of digit, left and right, with the places of its glimpses: numbered, as large as their scale."""
     picture, pixel = Picture(920, 360, "Where a network looked to find and read a digit"), 13
     picture.text(24, 28, "Four glimpses at digits it has not seen, numbered in order; a large box is a coarse glimpse")
     rows = torch.cat([(labels == digit).nonzero()[[0, -1], 0] for digit in (1, 2, 4, 7)])  # (8,): the first is left
-    watched = watcher(cut(fields[rows]), explore=False)
+    run = reader(cut(fields[rows]), explore=False)
     for i, field in enumerate(fields[rows]):
         left, top = 24 + 224 * (i // 2), 50 + 170 * (i % 2)
         heat_map(picture, left, top, pixel, field.tolist(), darkest=1.8)  # pale, so that the boxes stand out
-        boxes = [[number * pixel for number in PLACES[place]] for place in watched.path[i].tolist()]
+        boxes = [[number * pixel for number in PLACES[place]] for place in run.path[i].tolist()]
         for (x, y, size), colour in zip(boxes, COLOURS[1:], strict=True):
             picture.box(left + x + 1, top + y + 1, size - 2, size - 2, kind="glimpse", edge=colour, edge_width=2.5)
         # In the middle, which no two places share; and after the boxes, so that none is drawn across a number.
@@ -195,8 +195,8 @@ def paint(watcher: Watcher, fields: Tensor, labels: Tensor, to: str | Path) -> N
             middle, above = left + x + size / 2, top + y + size / 2 - 6.5
             picture.box(middle - 4.5, above, 9, 13, kind="tag", fill=COLOURS[1 + turn])
             picture.text(middle, above + 11, str(turn + 1), anchor="middle", colour="#ffffff")
-        said, label = watched.logits[i].argmax().item(), labels[rows[i]].item()
-        words = f"reads {said}" + ("" if said == label else f", is {label}")
+        predicted, label = run.logits[i].argmax().item(), labels[rows[i]].item()
+        words = f"reads {predicted}" + ("" if predicted == label else f", is {label}")
         picture.text(left + 8 * pixel, top + 8 * pixel + 18, words, anchor="middle", colour=GREY)
     picture.save(to)
 
@@ -208,20 +208,20 @@ def main(
     choosers: Sequence[str] = CHOOSERS,
     to: str | Path | None = None,
 ) -> dict[str, dict]:
-    """Trains every chooser on every seed's own split -> how each was judged, and the rewards of the last trainings."""
+    """Trains every chooser on every seed's own split -> the scores of each, and the rewards of the last trainings."""
     images, labels = load()
     results: dict[str, list[dict[str, float]]] = {chooser: [] for chooser in choosers}
-    watchers, rewards = {}, {}
+    readers, rewards = {}, {}
     for seed in seeds:
         order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
         old, new = (stand(images[some], labels[some]) for some in (order[HELD_OUT:], order[:HELD_OUT]))
         for chooser in choosers:
-            watchers[chooser], rewards[chooser] = train(chooser, cut(old[0]), old[1], steps, seed)
-            results[chooser].append(judge(watchers[chooser], cut(new[0]), new[1]))
+            readers[chooser], rewards[chooser] = train(chooser, cut(old[0]), old[1], steps, seed)
+            results[chooser].append(evaluate(readers[chooser], cut(new[0]), new[1]))
     report(results, seeds)
     if to:
-        paint(watchers["what was seen"], *new, to)
-    return {"judged": results, "rewards": rewards}
+        paint(readers["what was seen"], *new, to)
+    return {"scores": results, "rewards": rewards}
 
 
 if __name__ == "__main__":
@@ -229,7 +229,7 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=600, help="training steps of 256 images")
     parser.add_argument("--short", action="store_true", help="one seed, fewer steps: a few seconds")
-    parser.add_argument("--to", metavar="FILE.svg", help="where to draw the places it looked at")
+    parser.add_argument("--to", metavar="FILE.svg", help="where to draw the places of its glimpses")
     given = parser.parse_args()
     torch.set_num_threads(1)  # small tensors: threads would only wait for each other
     main(**(SHORT if given.short else {"seeds": given.seeds, "steps": given.steps}), to=given.to)

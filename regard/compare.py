@@ -28,7 +28,7 @@ TEXTS = (
 )  # fmt: skip
 TOLERANCE = 1e-4  # of the largest number there: engines add up in another order, and GELU's two forms differ by more
 MOST_LABELS = 2**16  # of a config.json
-NEVER = -1e8  # below this a logit only says that a token is not generated
+SUPPRESSED = -1e8  # a logit below this is that of a suppressed token
 
 
 def compare_with_transformers(folder: Path, ours: Any) -> str | None:
@@ -95,13 +95,13 @@ def compare_engines(fast: Any, slow: Any) -> str | None:
         if not fast.reads_source:
             other = torch.from_numpy(_array(engine.forward_batch(named)))  # (B, T, V)
             mine = slow.model.logits(slow.model(torch.tensor(rows)))
-            return _refuse_difference(_difference(mine, other, slow.generation.never), "ctranslate2", TOLERANCE)
+            return _refuse_difference(_difference(mine, other), "ctranslate2", TOLERANCE)
         found = engine.translate_batch(named, beam_size=1, max_decoding_length=1, min_decoding_length=0,
                                        return_logits_vocab=True, end_token=list(slow.generation.ends))  # fmt: skip
         other = torch.stack([torch.from_numpy(_array(one.logits[0][0])) for one in found])  # (B, V or V - 1)
         start = torch.full((len(rows), 1), slow.model.start_id)  # (B, 1)
         mine = slow.model.logits(slow.model(torch.tensor(rows), start))[:, 0, : other.shape[-1]]
-        worst = _difference(mine, other, slow.generation.never)
+        worst = _difference(mine, other)
         scored = engine.score_batch(named, named[::-1])
         target = torch.tensor([[slow.model.start_id, *row] for row in rows[::-1]])  # (B, 1 + T)
         log_probs = slow.model.logits(slow.model(torch.tensor(rows), target[:, :-1])).log_softmax(-1)  # (B, T, V)
@@ -126,10 +126,10 @@ def _compare_texts(folder: Path, ours: Any, transformers: Any) -> None:
                               f"save its tokenizer again with transformers")  # fmt: skip
 
 
-def _difference(mine: Tensor, other: Tensor, never: tuple[int, ...] = ()) -> float:
-    """The largest difference, as a share of the largest value; tokens that are never generated are left out."""
-    difference = (mine - other).abs().masked_fill((mine < NEVER) | (other < NEVER), 0.0)
-    return float(difference.max() / other.masked_fill(other < NEVER, 0.0).abs().max().clamp(min=1.0))
+def _difference(mine: Tensor, other: Tensor) -> float:
+    """The largest difference, as a share of the largest value; suppressed tokens are left out."""
+    difference = (mine - other).abs().masked_fill((mine < SUPPRESSED) | (other < SUPPRESSED), 0.0)
+    return float(difference.max() / other.masked_fill(other < SUPPRESSED, 0.0).abs().max().clamp(min=1.0))
 
 
 def _tolerance(ours: Any) -> float:

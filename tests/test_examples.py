@@ -171,12 +171,12 @@ def test_the_heat_map_has_a_cell_for_every_weight(lookup):
 
 def test_masked_attention_stays_on_the_edges(graph):
     _, results, _ = graph
-    weights, neighbours = results["looks"]["neighbours"], results["graph"].neighbours[0, 0]
+    weights, neighbours = results["attention"]["neighbours"], results["graph"].neighbours[0, 0]
     assert (weights[~neighbours] == 0).all()
     assert (weights[neighbours] > 0).all()
-    assert (results["looks"]["everybody"] > 0).all()
-    assert torch.equal(results["looks"]["nobody else"], torch.eye(len(weights)))
-    for look in results["looks"].values():
+    assert (results["attention"]["everybody"] > 0).all()
+    assert torch.equal(results["attention"]["itself"], torch.eye(len(weights)))
+    for look in results["attention"].values():
         assert torch.allclose(look.sum(dim=-1), torch.ones(len(look)))
 
 
@@ -184,7 +184,7 @@ def test_edges_help_where_looking_at_everybody_does_not(graph):
     _, results, _ = graph
     shares = {mask: seeds[0] for mask, seeds in results["accuracies"].items()}
     assert shares["neighbours"] > shares["everybody"] + 0.08
-    assert shares["neighbours"] > shares["nobody else"] + 0.08
+    assert shares["neighbours"] > shares["itself"] + 0.08
 
 
 def test_the_graph_s_picture_has_a_cell_for_every_pair_that_may_look(graph):
@@ -196,9 +196,9 @@ def test_the_graph_s_picture_has_a_cell_for_every_pair_that_may_look(graph):
 
 def test_learned_glimpses_read_more_digits_than_random_ones(saccades):
     _, results, _ = saccades
-    right = {chooser: judged[0]["right"] for chooser, judged in results["judged"].items()}
+    right = {chooser: scores[0]["right"] for chooser, scores in results["scores"].items()}
     assert right["what was seen"] > right["at random"] + 0.05
-    assert results["judged"]["what was seen"][0]["sets"] > 1
+    assert results["scores"]["what was seen"][0]["sets"] > 1
     for rewards in results["rewards"].values():
         assert sum(rewards[-20:]) / 20 > sum(rewards[:20]) / 20 + 0.5
 
@@ -206,7 +206,7 @@ def test_learned_glimpses_read_more_digits_than_random_ones(saccades):
 def test_only_what_was_seen_changes_where_it_looks_next(saccades):
     module, _, _ = saccades
     glimpses = torch.rand(50, len(module.PLACES), 4)
-    paths = {chooser: module.Watcher(chooser)(glimpses, explore=False).path for chooser in module.CHOOSERS[:2]}
+    paths = {chooser: module.Reader(chooser)(glimpses, explore=False).path for chooser in module.CHOOSERS[:2]}
     assert len(paths["what was seen"][:, 0].unique()) == 1, "nothing is seen before the first look"
     assert len(paths["what was seen"].unique(dim=0)) > 1
     assert len(paths["learned, but fixed"].unique(dim=0)) == 1
@@ -223,23 +223,23 @@ def test_glimpses_are_what_lies_in_their_boxes(saccades):
 
 def test_nothing_is_looked_at_twice_nor_seen_without_looking(saccades):
     module, _, _ = saccades
-    watcher = module.Watcher("what was seen")
+    reader = module.Reader("what was seen")
     glimpses = torch.rand(6, len(module.PLACES), 4)
-    watched = watcher(glimpses, explore=False)
+    watched = reader(glimpses, explore=False)
     assert all(len(set(path)) == module.GLIMPSES for path in watched.path.tolist())
     hidden = torch.ones(6, len(module.PLACES), dtype=torch.bool).scatter(1, watched.path, False)
-    again = watcher(glimpses.masked_fill(hidden[..., None], 9.0), explore=False)
+    again = reader(glimpses.masked_fill(hidden[..., None], 9.0), explore=False)
     assert torch.equal(again.logits, watched.logits)
 
 
 def test_chance_draws_a_place_as_often_as_it_is_likely(saccades):
     module, _, _ = saccades
     torch.manual_seed(0)
-    watcher, count = module.Watcher("what was seen"), 20_000
-    query = torch.randn(watcher.keys.shape[1]) / 4
-    glimpses, is_new = torch.zeros(count, len(watcher.keys), 4), torch.ones(count, len(watcher.keys), dtype=torch.bool)
-    _, choice = watcher.look(query.expand(count, -1), glimpses, is_new, by_chance=True)
-    assert torch.allclose(choice.mean(dim=0), (watcher.keys @ query).softmax(dim=-1), atol=0.015)
+    reader, count = module.Reader("what was seen"), 20_000
+    query = torch.randn(reader.keys.shape[1]) / 4
+    glimpses, is_new = torch.zeros(count, len(reader.keys), 4), torch.ones(count, len(reader.keys), dtype=torch.bool)
+    _, choice = reader.look(query.expand(count, -1), glimpses, is_new, by_chance=True)
+    assert torch.allclose(choice.mean(dim=0), (reader.keys @ query).softmax(dim=-1), atol=0.015)
 
 
 def test_the_picture_of_glimpses_has_four_boxes_for_each_digit(saccades):

@@ -47,7 +47,7 @@ PHRASES = "regard/text/phrasebook/"  # grammar and vocabulary of three languages
 
 # Words that no name of a function, class, argument, variable or attribute may have among its parts.
 REFUSED = re.compile(
-    "(?:^|_)(told|said|chances|crew|judged?|sitting|standing|gallery|doctor|ailments|mend|film|nobody|somebody|whoever|"
+    "(?:^|_)(told|said|lanes?|journal|chances|crew|judged?|sitting|standing|gallery|doctor|ailments|mend|film|nobody|somebody|whoever|"
     "horizon|reined|watch(?:ed)?|believe|looked|looks|lens)(?:_|$)"
 )
 NAMES_ALLOWED = {"logit_lens", "apply_logit_lens", "IN_LENS"}
@@ -89,7 +89,7 @@ def _files() -> list[str]:
         *ROOT.glob("regard/**/*.js"),
         *ROOT.glob("regard/**/*.html"),
     ]
-    others = [*ROOT.glob("bench/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+    others = [*ROOT.glob("bench/*.py"), *ROOT.glob("examples/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
     names = (path.relative_to(ROOT).as_posix() for path in [*inside, *others])
     return sorted(name for name in names if not name.startswith(PHRASES))
 

@@ -7,7 +7,7 @@ from regard.errors import ConfigError
 # The defaults of the library, the command line and the page; OpenAI's route has OpenAI's.
 BEAM = 4  # beam width of a translation
 TOKENS, TEMPERATURE = 200, 0.8  # of a text that is written
-NEVER = -1e9  # a logit so low that its probability is exactly 0; finite, so that sums stay finite
+SUPPRESSED_LOGIT = -1e9  # a logit so low that its probability is exactly 0; finite, so that sums stay finite
 
 
 @dataclass(frozen=True)

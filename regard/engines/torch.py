@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.decoding.constrained import beam_with, compare_forced
 from regard.decoding.found import Finding, Hypothesis
 from regard.decoding.search import beam, greedy
-from regard.decoding.settings import NEVER, Search
+from regard.decoding.settings import SUPPRESSED_LOGIT, Search
 from regard.engines.layout import group
 from regard.engines.lean import make_lean
 from regard.model.cache import KeyValueCache
@@ -105,9 +105,9 @@ class TextStep:
     A sliding context window: when it is full, its older half is dropped and the newer half read again.
     """
 
-    def __init__(self, model: CausalLM, ids: Tensor, never: Sequence[int] = ()) -> None:
-        """ids (B, T): what is there already, one token at least. never: ids that are never generated."""
-        self._model, self._room, self._never = make_lean(model), model.config.max_positions, list(never)
+    def __init__(self, model: CausalLM, ids: Tensor, suppressed: Sequence[int] = ()) -> None:
+        """ids (B, T): what is there already, one token at least. suppressed: ids that are never generated."""
+        self._model, self._room, self._suppressed = make_lean(model), model.config.max_positions, list(suppressed)
         self._ids = ids[:, -self._room :]
         self.logits = self._read()  # (B, V) of what may follow
 
@@ -140,7 +140,7 @@ class TextStep:
     def _allowed(self, hidden: Tensor) -> Tensor:
         """hidden (B, D) -> logits (B, V)"""
         logits = self._model.logits(hidden)
-        logits[:, self._never] = NEVER
+        logits[:, self._suppressed] = SUPPRESSED_LOGIT
         return logits
 
 

@@ -157,7 +157,7 @@ def generation_of(folder: ModelFolder, tokenizer: Any, *, is_translator: bool) -
         found = read_generation(merged, CONFIG, size, is_translator=is_translator)
     if folder.info.foreign is None:
         never_pads = is_translator and not side  # of two BERTs, padding is a choice like others, as in transformers
-        return replace(found, never=(*found.never, tokenizer.pad_id)) if never_pads else found
+        return replace(found, suppressed=(*found.suppressed, tokenizer.pad_id)) if never_pads else found
     if not is_translator:
         tokenizer.with_roles(begin=found.ends[0] if found.begin is None else found.begin, end=found.ends[0])
         return found

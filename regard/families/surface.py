@@ -133,7 +133,7 @@ class Surface:
     look_size: Callable[[Any, Any], Awaitable[int]] = text_size  # what a look costs, in tokens; refuses too much
     facts: Callable[[Any], dict[str, Any]] = lambda opened: {}  # of GET /api/models, beside the rest
     # How many threads run it together, where costly requests (True) have a process and a copy of their own.
-    lanes: Callable[[Any, bool], int] | None = None
+    workers: Callable[[Any, bool], int] | None = None
     shares_batches: bool = False  # whether items of several requests are computed together
     page: str | None = None  # a script of the page, as package:file; else the plain one
 

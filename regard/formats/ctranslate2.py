@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from regard.config import ModelConfig
+from regard.decoding.settings import SUPPRESSED_LOGIT
 from regard.formats.generation import Generation
 from regard.formats.records import Described
 from regard.formats.weights import Shapes, Weights, waves
 
 ACTIVATIONS = {"relu": 0, "gelu_new": 1, "silu": 2, "gelu": 3}  # their numbers
-NEVER = -1e9  # as `model.stack` has it
 PARTS = ("query", "key", "value")
 
 
@@ -93,13 +93,14 @@ def describe_translator(
     _move_to_front(weights, f"decoder.blocks.{layer}.cross_attention.", heads, model.heads)
     table, bias = weights["embedding.table.weight"], weights.get("output_bias")  # (V, D), (V,)
     start = pad_id if generation.start is None else generation.start
-    is_nothing = start == pad_id == len(table) - 1 and pad_id in generation.never and not table[pad_id].any()
-    rows, never = slice(None), list(generation.never)
+    is_nothing = start == pad_id == len(table) - 1 and pad_id in generation.suppressed and not table[pad_id].any()
+    rows, suppressed = slice(None), list(generation.suppressed)
     if is_nothing:
-        rows, start, never = slice(-1), generation.ends[0], [number for number in generation.never if number != pad_id]
-    if never:
+        rows, start = slice(-1), generation.ends[0]
+        suppressed.remove(pad_id)
+    if suppressed:
         bias = np.zeros(len(table), np.float32) if bias is None else bias.copy()
-        bias[never] = NEVER
+        bias[suppressed] = SUPPRESSED_LOGIT
     end, table, encodings = pieces[generation.ends[0]], table[rows], waves(places, model.width)  # (V or V - 1, D)
     made = Described("TransformerSpec", 7, "shared_vocabulary.json", pieces[rows])
     made.config = _config(model, pieces, end) | {
@@ -135,9 +136,9 @@ def describe_writer(model: ModelConfig, weights: Weights, pieces: list[str], gen
     made.variables |= _decoder_settings(-1, 1, start_from_zero_embedding=False)
     made.variables["decoder/embeddings/weight"] = table
     made.variables["decoder/projection/weight"] = weights.get("output.weight", table)
-    if generation.never:
+    if generation.suppressed:
         bias = np.zeros(len(pieces), np.float32)
-        bias[list(generation.never)] = NEVER
+        bias[list(generation.suppressed)] = SUPPRESSED_LOGIT
         made.variables["decoder/projection/bias"] = bias
     if model.positions != "rotary":
         learned = weights.get("stack.positions.table")

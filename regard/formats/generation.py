@@ -68,7 +68,7 @@ class Generation:
     begin: int | None = None  # what an empty text begins with
     start: int | None = None  # of a translator: what the decoder reads first
     first: int | None = None  # of a translator: what it must generate first
-    never: tuple[int, ...] = ()  # is never generated
+    suppressed: tuple[int, ...] = ()  # is never generated
     is_end_forced: bool = False  # of a translator: a text without an end gets one at its limit
 
 
@@ -112,7 +112,7 @@ def read_generation(content: Mapping[str, Any], file: str, size: int, *, is_tran
         begin=begin,
         start=begin if start is None else start,
         first=first,
-        never=tuple(sorted({*ids("suppress_tokens"), *bad})),
+        suppressed=tuple(sorted({*ids("suppress_tokens"), *bad})),
         is_end_forced=bool(forced),
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from regard.config import ModelConfig
-from regard.decoding.settings import NEVER
+from regard.decoding.settings import SUPPRESSED_LOGIT
 from regard.errors import FolderError
 from regard.formats.keys import refuse_others, take
 from regard.formats.names import check, drop_known, plain, read_renamed, rename
@@ -89,7 +89,7 @@ def export_weights(weights: dict[str, Tensor], model: ModelConfig, pad_id: int) 
     bias = shared.new_zeros(1, len(shared))
     if "output_bias" in weights:
         bias[0] = weights["output_bias"]
-    bias[0, pad_id] = NEVER
+    bias[0, pad_id] = SUPPRESSED_LOGIT
     sides = ("encoder", "decoder") if model.norm == "pre" else ()
     table = shared.new_tensor(waves(model.max_positions, model.width)) if sides else None
     tables = {f"model.{side}.{POSITIONS}": table.clone() for side in sides if table is not None}

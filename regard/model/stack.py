@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
-from regard.decoding.settings import NEVER
+from regard.decoding.settings import SUPPRESSED_LOGIT
 from regard.model.attention import MultiHeadAttention
 from regard.model.blocks import Block, Dropout, FeedForward, make_norm, pick
 from regard.model.cache import KeyValueCache, LayerCache
@@ -18,19 +18,19 @@ from regard.model.taps import EMBEDDED, HIDDEN
 class Embedding(nn.Module):
     """Ids to vectors."""
 
-    never: Tensor | None
+    suppress_bias: Tensor | None
 
     def __init__(
-        self, config: ModelConfig, *, scale: float = 1.0, pad_id: int | None = None, never: Sequence[int] = ()
+        self, config: ModelConfig, *, scale: float = 1.0, pad_id: int | None = None, suppressed: Sequence[int] = ()
     ) -> None:
-        """With a pad_id, the row of padding starts as zero and is not trained. never: ids that get no probability."""
+        """With a pad_id, the row of padding starts as zero and is not trained. suppressed: ids of probability 0."""
         super().__init__()
         self.table = nn.Embedding(config.vocab_size, config.width, padding_idx=pad_id)
         self.scale = scale
-        bias = torch.zeros(config.vocab_size, device="cpu") if never else None  # not learned: never left out
+        bias = torch.zeros(config.vocab_size, device="cpu") if suppressed else None  # not learned
         if bias is not None:
-            bias[list(never)] = NEVER
-        self.register_buffer("never", bias, persistent=False)  # (V,)
+            bias[list(suppressed)] = SUPPRESSED_LOGIT
+        self.register_buffer("suppress_bias", bias, persistent=False)  # (V,)
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (B, T) -> (B, T, D)."""

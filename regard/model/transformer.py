@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
-from regard.decoding.settings import NEVER
+from regard.decoding.settings import SUPPRESSED_LOGIT
 from regard.model.blocks import ACTIVATIONS, make_norm
 from regard.model.cache import KeyValueCache
 from regard.model.masks import padding_mask
@@ -29,17 +29,17 @@ class EncoderDecoder(nn.Module):
     can_generate_padding = False
 
     def __init__(
-        self, config: ModelConfig, pad_id: int, start_id: int | None = None, never: Sequence[int] | None = None
+        self, config: ModelConfig, pad_id: int, start_id: int | None = None, suppressed: Sequence[int] | None = None
     ) -> None:
-        """start_id: what the decoder reads first; padding if it is not given. never: ids that are never generated;
-        padding alone if they are not given.
+        """start_id: what the decoder reads first; padding if it is not given. suppressed: ids of probability 0; padding
+        alone if they are not given.
         """
         super().__init__()
         self.config = config
         self.pad_id, self.start_id = pad_id, pad_id if start_id is None else start_id
         self.longest = config.longest
-        never = (pad_id,) if never is None else never
-        self.embedding = Embedding(config, scale=math.sqrt(config.width), pad_id=pad_id, never=never)
+        suppressed = (pad_id,) if suppressed is None else suppressed
+        self.embedding = Embedding(config, scale=math.sqrt(config.width), pad_id=pad_id, suppressed=suppressed)
         self.encoder = Stack(config)
         self.decoder = Stack(
             config.model_copy(update={"layers": config.decoder_layers or config.layers}), reads_memory=True
@@ -77,7 +77,7 @@ class EncoderDecoder(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
-        found = F.linear(hidden, self.table, self.embedding.never)
+        found = F.linear(hidden, self.table, self.embedding.suppress_bias)
         return found if self.output_bias is None else found + self.output_bias
 
     def open_cache(self, memory: Tensor, may_attend: Tensor, room: int) -> KeyValueCache:
@@ -99,10 +99,10 @@ class EncoderAndDecoder(nn.Module):
     DECODER = "decoder.stack."  # where the blocks of its decoder are
     can_generate_padding = True  # as in `transformers`: a token like others
 
-    def __init__(self, config: ModelConfig, pad_id: int, never: Sequence[int] = ()) -> None:
-        """config: the shape of the decoder, with that of the encoder inside. never: ids that are never generated."""
+    def __init__(self, config: ModelConfig, pad_id: int, suppressed: Sequence[int] = ()) -> None:
+        """config: the shape of the decoder, with that of the encoder inside. suppressed: ids of probability 0."""
         super().__init__()
-        self.never = list(never)
+        self.suppressed = list(suppressed)
         assert config.encoder is not None and config.start_id is not None, "made of two"
         self.config, self.pad_id, self.start_id = config, pad_id, config.start_id
         self.longest = config.max_positions  # of its output
@@ -139,7 +139,8 @@ class EncoderAndDecoder(nn.Module):
     def logits(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., V)."""
         found = self.decoder.logits(hidden)
-        return found.index_fill(-1, torch.tensor(self.never, device=found.device), NEVER) if self.never else found
+        ids = torch.tensor(self.suppressed, device=found.device)
+        return found.index_fill(-1, ids, SUPPRESSED_LOGIT) if self.suppressed else found
 
     def open_cache(self, memory: Tensor, may_attend: Tensor, room: int) -> KeyValueCache:
         """An empty cache for `room` tokens a row, with the memory's keys and values computed once."""

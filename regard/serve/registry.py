@@ -39,9 +39,14 @@ class Served:
         self.surface: Surface = find_surface(self.task)
         self._apart = Apart(folder, self.opened.info, limits.look_weights)
         self.forwards = False  # whether costly requests are for another process
-        lanes = self.surface.lanes(self.opened, is_bulk) if self.surface.lanes else 2
+        workers = self.surface.workers(self.opened, is_bulk) if self.surface.workers else 2
         self.scheduler = BatchScheduler(
-            name, self._run, lanes, limits, batches=self.surface.shares_batches, has_quick_lane=not self.surface.lanes
+            name,
+            self._run,
+            workers,
+            limits,
+            batches=self.surface.shares_batches,
+            has_quick_worker=not self.surface.workers,
         )
         self.check_room = self.scheduler.check_room
 
@@ -71,7 +76,7 @@ class Served:
         return await self.scheduler.ask(items, sizes, (compute, *sorted(options.items())), cost)
 
     def _run(self, items: list[Any], frozen: Any, is_wanted: Callable[[int], bool]) -> list[Any]:
-        """What a lane does. is_wanted: whether an item is still waited for, which is asked between two passes."""
+        """What a worker does. is_wanted: whether an item is still waited for, which is asked between two passes."""
         compute, *options = frozen
         with cancelled_by(lambda: self._check_wanted(any(map(is_wanted, range(len(items)))))):
             found: list[Any] = compute(self.opened, items, is_wanted, **dict(options))
@@ -128,7 +133,7 @@ class ModelRegistry:
         opened = {
             folder: ModelFolder(folder).info.task for name, folder in self.folders.items() if self._is_model(name)
         }
-        return [folder for folder, task in opened.items() if find_surface(task).lanes]
+        return [folder for folder, task in opened.items() if find_surface(task).workers]
 
     def _is_model(self, name: str) -> bool:
         return (

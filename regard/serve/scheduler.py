@@ -1,6 +1,6 @@
 """The batch scheduler of a model: what requests ask for is queued here, and run in batches that they share.
 
-Where all requests are computed in one process, short ones have a lane of their own, so that interactive
+Where all requests are computed in one process, short ones have a worker of their own, so that interactive
 requests never wait behind a document. The queue is bounded in tokens: what does not fit is refused at once. Work whose
 client is gone is not computed.
 """
@@ -21,7 +21,7 @@ from regard.machine import malloc_trim
 from regard.serve.limits import Limits, RequestError
 
 QUICK_ITEMS, QUICK_TOKENS = 4, 256  # a request up to this size is a quick one
-BATCH_TOKENS = 1024  # that a lane takes at a time, divided by what each costs
+BATCH_TOKENS = 1024  # that a worker takes at a time, divided by what each costs
 GATHER = 0.004  # seconds
 REST = 1.0  # seconds without work, after which the memory of batches goes back to the system
 PATIENCE = 0.5  # of the time an answer is waited for, that the queue may take to be done
@@ -29,7 +29,7 @@ UNTRIED = 32 * BATCH_TOKENS  # tokens that may wait where it is not known yet ho
 SPARE = 0.1  # of the queue, kept for quick requests: documents that fill it do not keep people out
 STALE = 0.2  # weight of the newest batch in what is known of the speed
 
-# What a lane calls: items, options, and whether an item is still wanted.
+# What a worker calls: items, options, and whether an item is still wanted.
 Run = Callable[[list[Any], Hashable, Callable[[int], bool]], list[Any]]
 
 
@@ -44,7 +44,7 @@ class Work:
     deadline: float
     answered: Callable[[Work], None]
     results: list[Any] = field(default_factory=list)
-    taken: int = 0  # items that were given to a lane
+    taken: int = 0  # items that were given to a worker
     left: int = 0  # items that are not answered yet
     problem: BaseException | None = None
     is_gone: bool = False  # its client is gone
@@ -61,7 +61,7 @@ class Work:
 
     @property
     def waiting_tokens(self) -> int:
-        """Of the items that no lane has taken."""
+        """Of the items that no worker has taken."""
         return sum(self.sizes[self.taken :])
 
 
@@ -71,29 +71,31 @@ def is_quick(items: int, tokens: int) -> bool:
 
 
 class BatchScheduler:
-    """Runs one model in lanes; the first lane takes quick work only, if that is asked for and there are several."""
+    """Runs one model in workers; the first worker takes quick work only, if that is asked for and there are several."""
 
     def __init__(
-        self, name: str, run: Run, lanes: int, limits: Limits, *, batches: bool, has_quick_lane: bool = True
+        self, name: str, run: Run, workers: int, limits: Limits, *, batches: bool, has_quick_worker: bool = True
     ) -> None:
         self.name, self._run, self._limits, self._batches = name, run, limits, batches
-        self._has_quick_lane = has_quick_lane and lanes > 1
+        self._has_quick_worker = has_quick_worker and workers > 1
         self._quick: deque[Work] = deque()
         self._slow: deque[Work] = deque()
         self._lock = threading.Lock()
-        self._first, self._others = (threading.Condition(self._lock) for _ in range(2))  # where its lanes wait for work
+        self._first, self._others = (
+            threading.Condition(self._lock) for _ in range(2)
+        )  # where its workers wait for work
         self._is_closed = False
         self._tokens = 0  # that wait or are being computed
         self._load = 0  # the same, each as many times as it is computed
-        self._pace: float | None = None  # of that a lane does in a second, as seen of late
+        self._pace: float | None = None  # of that a worker does in a second, as seen of late
         self.batches = self.items = 0  # that were run
         self._is_warm = False  # whether it holds what the last batches needed
-        self._running = 0  # lanes that compute, but for that of quick work
+        self._running = 0  # workers that compute, but for that of quick work
         self._threads = [
             threading.Thread(
-                target=self._work, args=(number == 0 and self._has_quick_lane,), daemon=True, name=f"{name} {number}"
+                target=self._work, args=(number == 0 and self._has_quick_worker,), daemon=True, name=f"{name} {number}"
             )
-            for number in range(lanes)
+            for number in range(workers)
         ]
         for thread in self._threads:
             thread.start()
@@ -168,7 +170,7 @@ class BatchScheduler:
 
     def _seconds(self, more: int) -> float:
         """How long all that waits will take, and so much more."""
-        return (self._load + more) / (self._pace * (len(self._threads) - self._has_quick_lane)) if self._pace else 0.0
+        return (self._load + more) / (self._pace * (len(self._threads) - self._has_quick_worker)) if self._pace else 0.0
 
     def close(self) -> None:
         """No more is taken; what was taken is answered."""
@@ -177,7 +179,7 @@ class BatchScheduler:
             self._wake_all()
 
     def join(self, seconds: float) -> bool:
-        """After `close`: waits for the lanes to end, for so long at most; whether they have."""
+        """After `close`: waits for the workers to end, for so long at most; whether they have."""
         end = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
@@ -224,16 +226,16 @@ class BatchScheduler:
                     return []
             self._running += not only_quick
             self._is_warm = True
-            if self._slow or (self._quick and not self._has_quick_lane):
-                self._others.notify()  # there is more than one lane took
+            if self._slow or (self._quick and not self._has_quick_worker):
+                self._others.notify()  # there is more than one worker took
             return batch
 
     @property
     def _may_help(self) -> bool:
-        """Whether a lane of documents may take quick work: more lanes than cores at the same thing, the first one's
+        """Whether a worker of documents may take quick work: more workers than cores at the same thing, the first one's
         included, only make batches smaller.
         """
-        return not self._has_quick_lane or self._running < len(self._threads) - 2
+        return not self._has_quick_worker or self._running < len(self._threads) - 2
 
     def _wake_all(self) -> None:
         self._first.notify_all()
@@ -242,7 +244,7 @@ class BatchScheduler:
     def _take(self, only_quick: bool) -> list[tuple[Work, int]]:
         """Items for one batch: from the oldest work and from all that can share with it."""
         queue = self._quick if only_quick or not self._slow else self._slow
-        if not self._has_quick_lane and self._quick and self._slow:  # first come, first served
+        if not self._has_quick_worker and self._quick and self._slow:  # first come, first served
             queue = min(self._quick, self._slow, key=lambda waiting: waiting[0].deadline)
         if not queue or (not only_quick and queue is self._quick and not self._may_help):
             return []

@@ -29,7 +29,7 @@ class MetricsLog:
         self._metrics, self._snapshots = run / METRICS, run / SNAPSHOTS
         self._recent: list[Progress] = []
 
-    def go_on_from(self, step: int) -> None:
+    def resume_from(self, step: int) -> None:
         """Forgets what was written of later steps, and lines that a crash cut short."""
         for path in (self._metrics, self._snapshots):
             if path.exists():

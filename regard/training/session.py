@@ -65,7 +65,7 @@ class Session:
         self.dataset, self.group, self.trainer, self.validator = dataset, group, group.trainer, validator
         self.owned, self.store, self.state = run, CheckpointStore(run.path / STATE), state
         self.store.make()
-        self.journal = MetricsLog(run.path)
+        self.metrics_log = MetricsLog(run.path)
         device = torch.device("cpu") if self.trainer.is_sharded else group.world.device
         # holds averaged weights while they are scored
         self.validation_model = recipe.build(self.config.model, tokenizer).to(device)
@@ -88,7 +88,7 @@ class Session:
 
     def events(self) -> Iterator[Event]:
         """Trains until the end, or until stopped: then a checkpoint is saved first."""
-        self.journal.go_on_from(self.state.step)
+        self.metrics_log.resume_from(self.state.step)
         try:
             while not (reason := self._reason_to_end()):
                 yield from self._train_on()
@@ -165,7 +165,7 @@ class Session:
             averaged = (*averaged, event.step)[-self.config.train.average_checkpoints :]
         if event.micro_batches > state.micro_batches:
             doubled_at = (*doubled_at, event.step)
-            self.journal.note(
+            self.metrics_log.note(
                 {"step": event.step, "seconds": round(state.seconds, 3), "micro_batches": event.micro_batches}
             )
         self.state = state.model_copy(update={
@@ -174,7 +174,7 @@ class Session:
             "skipped": state.skipped + event.is_skipped, "micro_batches": event.micro_batches, "doubled_at": doubled_at,
         })  # fmt: skip
         self.pace += 0.02 * (event.seconds - self.pace)  # over the last fifty or so
-        self.journal.note_step(event, self.state.seconds, LOG_STEPS)
+        self.metrics_log.note_step(event, self.state.seconds, LOG_STEPS)
         if time.monotonic() - self.saved_at > SAVE_SECONDS and not event.is_skipped:
             self._save()
 
@@ -193,9 +193,9 @@ class Session:
         self.state = state.model_copy(update=update)
         if is_better:
             self._write_model(self.validation_model.state_dict(), event.step, event.scores)
-        self.journal.note({"step": event.step, "seconds": round(self.state.seconds, 3), **event.scores})
+        self.metrics_log.note({"step": event.step, "seconds": round(self.state.seconds, 3), **event.scores})
         snapshots = self.recipe.snapshot(self.validation_model, self.dataset.valid, self.tokenizer)
-        self.journal.note_snapshot(event.step, event.samples, snapshots)
+        self.metrics_log.note_snapshot(event.step, event.samples, snapshots)
         if not self.trainer.skipped:  # else the last update may have been the ruin of it
             self._save()
 
@@ -213,7 +213,7 @@ class Session:
 
     def _explain(self, problem: Diverged) -> str:
         """What went wrong and what to do, for a person; a state that was saved after the fatal step is forgotten."""
-        self.journal.note({"step": problem.step, "seconds": round(self.state.seconds, 3), "skipped": MOST_SKIPPED})
+        self.metrics_log.note({"step": problem.step, "seconds": round(self.state.seconds, 3), "skipped": MOST_SKIPPED})
         self.store.forget(problem.step - MOST_SKIPPED)
         good = self.store.newest()
         text = self.tokenizer.decode(problem.batch.sample.tolist()) if problem.batch is not None else "unknown"

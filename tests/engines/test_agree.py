@@ -16,7 +16,7 @@ from regard.model.transformer import EncoderDecoder
 
 END, PAD, PLACES = 0, 39, 64
 PIECES = ["</s>", "<unk>", *(f"p{number}" for number in range(2, PAD)), "<pad>"]
-TOLD = Generation(ends=(END,), start=PAD, never=(PAD,))
+TOLD = Generation(ends=(END,), start=PAD, suppressed=(PAD,))
 ALIGNMENT = {"layer": 1, "heads": [2, 0]}
 
 

@@ -25,7 +25,7 @@ from regard.formats.gpt2 import SHAPE as CLASSIC  # noqa: E402
 from regard.formats.llama import SHAPE as MODERN  # noqa: E402
 from regard.model.transformer import CausalLM, EncoderDecoder  # noqa: E402
 
-TOLD = Generation(ends=(0,), start=49, never=(49,))
+TOLD = Generation(ends=(0,), start=49, suppressed=(49,))
 PIECES = ["</s>", "<unk>", *(f"p{number}" for number in range(2, 49)), "<pad>"]
 
 
@@ -109,7 +109,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("told", [TOLD, Generation(ends=(0, 3), start=7, never=(1, 49))])
+@pytest.mark.parametrize("told", [TOLD, Generation(ends=(0, 3), start=7, suppressed=(1, 49))])
 def test_a_translator_is_written_byte_for_byte_as_their_own_description_writes_it(shape, told, tmp_path):
     config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, ffn_width=48, **shape)
     model, alignment = randomised(EncoderDecoder(config, 49)), {"layer": 1, "heads": [2, 1]}
@@ -129,11 +129,11 @@ WRITERS = [
 
 
 @pytest.mark.parametrize("shape", WRITERS)
-@pytest.mark.parametrize("never", [(), (3, 4)])
-def test_a_writer_is_written_byte_for_byte_as_their_own_description_writes_it(shape, never, tmp_path):
+@pytest.mark.parametrize("suppressed", [(), (3, 4)])
+def test_a_writer_is_written_byte_for_byte_as_their_own_description_writes_it(shape, suppressed, tmp_path):
     config = ModelConfig(vocab_size=50, layers=2, width=32, heads=4, ffn_width=48, max_positions=24, **shape)
     model = randomised(CausalLM(config))
-    made = describe_writer(config, arrays(model), PIECES, Generation(ends=(0,), never=never))
+    made = describe_writer(config, arrays(model), PIECES, Generation(ends=(0,), suppressed=suppressed))
     same_bytes(made, theirs.empty_writer(config), tmp_path)
     assert writer_shapes(config) == {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 

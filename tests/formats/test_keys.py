@@ -110,4 +110,4 @@ def test_what_an_opus_folder_says_is_used():
             "forced_eos_token_id": 0, "max_length": 512, "num_beams": 4, "pad_token_id": 8,
             "renormalize_logits": True}  # fmt: skip
     told = read_generation(opus, FILE, 9, is_translator=True)
-    assert (told.ends, told.start, told.never, told.is_end_forced) == ((0,), 8, (8,), True)
+    assert (told.ends, told.start, told.suppressed, told.is_end_forced) == ((0,), 8, (8,), True)

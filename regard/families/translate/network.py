@@ -32,8 +32,8 @@ def read(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
 
     def build(config: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
         if config.encoder:
-            return EncoderAndDecoder(config, tokenizer.pad_id, generation.never)
-        return EncoderDecoder(config, tokenizer.pad_id, generation.start, generation.never)
+            return EncoderAndDecoder(config, tokenizer.pad_id, generation.suppressed)
+        return EncoderDecoder(config, tokenizer.pad_id, generation.start, generation.suppressed)
 
     return read_network(folder, tokenizer, choose_layout(folder, TRANSLATORS), build)
 
@@ -46,7 +46,7 @@ def _read_pair(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
     )
     config: ModelConfig = shape.model_copy(update={"start_id": generation.start})
     listed = list_for(folder, *_sides(config, tokenizer))
-    model = build_empty(lambda: EncoderAndDecoder(config, tokenizer.pad_id, generation.never))
+    model = build_empty(lambda: EncoderAndDecoder(config, tokenizer.pad_id, generation.suppressed))
     found = encoder_decoder.import_weights(read_for(folder, listed, shapes_of(model)), shapes_of(model), config)
     return fill(model, found)
 

@@ -192,7 +192,7 @@ def _as_json(one: Translation) -> dict[str, Any]:
     return vars(one) | {"score": score, "alternatives": [_as_json(other) for other in one.alternatives]}
 
 
-def lanes(opened: Any, is_bulk: bool) -> int:
+def workers(opened: Any, is_bulk: bool) -> int:
     """As many as the engine has workers; those of documents step back."""
     if opened.engine == "torch":
         return 1  # it uses all threads for one, and several would change how many there are
@@ -207,5 +207,5 @@ def facts(opened: Any) -> dict[str, Any]:
 
 TRANSLATE = Surface(
     command, train, TranslateBody, answer, offers={"translation": translate}, look=TranslateLook, facts=facts,
-    lanes=lanes, shares_batches=True, page="regard.families.translate:translate.js",
+    workers=workers, shares_batches=True, page="regard.families.translate:translate.js",
 )  # fmt: skip

@@ -43,7 +43,7 @@ def read(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
 
 def sample_ids(writer: Writer, prompt: list[int], sampling: Sampling, seed: int | None) -> Iterator[int]:
     """Ids after a prompt until the end of the text."""
-    step = TextStep(writer.model, torch.tensor([prompt], device=writer.device), writer.generation.never)
+    step = TextStep(writer.model, torch.tensor([prompt], device=writer.device), writer.generation.suppressed)
     generator = torch.Generator().manual_seed(secrets.randbits(31) if seed is None else seed)
     for token in sample(step, step.logits, sampling, generator):
         if token in writer.generation.ends:

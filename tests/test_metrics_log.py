@@ -18,7 +18,7 @@ def test_later_steps_are_read_whole_whatever_is_cut_short(steps, after, cut):
         path = Path(place) / METRICS
         path.write_text("".join(f"{line}\n" for line in lines) + '{"step": 9, "loss": 0.5, "learning_rate": 1}'[:cut])
         assert read_after(path, after, 99) == [entry for entry in entries if entry["step"] > after]
-        MetricsLog(Path(place)).go_on_from(after)
+        MetricsLog(Path(place)).resume_from(after)
         assert [entry for _, entry in read_entries(path)] == [entry for entry in entries if entry["step"] <= after]
         assert path.read_text().count("\n") == sum(step <= after for step in steps)
 
