@@ -114,6 +114,11 @@ interface LookBox {
   show(fields: Record<string, unknown>): Promise<unknown>;
 }
 
+interface BeamNode {
+  next: Map<string, BeamNode>;
+  scores: (number | null)[];
+}
+
 interface Validated {
   text: string;
   score: number | null;
@@ -144,6 +149,7 @@ interface Regard {
   legend(state: Scaled, most?: string): HTMLElement;
 
   matrix(canvas: HTMLCanvasElement, table: Table, state: Moved, readout: HTMLElement): void;
+  pen(canvas: HTMLCanvasElement): CanvasRenderingContext2D;
   top(values: Iterable<number>): number;
   zoom(state: Moved, factor: number): void;
   thumbnail(state: State, about: Kind, layer: number, head: number): HTMLElement;
@@ -165,6 +171,7 @@ interface Regard {
   askJson(path: string, fields?: Record<string, unknown>, signal?: AbortSignal): Promise<any>;
   newest<Given extends any[]>(work: (signal: AbortSignal, ...given: Given) => Promise<unknown>): (...given: Given) => Promise<unknown>;
   complain(message: string): void;
+  report(problem: unknown): void;
   load(script: string): Promise<unknown>;
   after<Given extends any[]>(milliseconds: number, work: (...given: Given) => unknown): (...given: Given) => void;
   flatMap(data: Inspected, about: Kind, key: string): number[];

@@ -61,12 +61,14 @@ regard.panels.translate = (model) => {
 
 // Translations that begin alike share their beginning: a tree, with the score of each end.
 regard.beamTree = (found) => {
-  const root = { next: new Map(), scores: [] };
+  /** @returns {BeamNode} */
+  const node = () => ({ next: new Map(), scores: [] });
+  const root = node();
   for (const one of found) {
     let place = root;
     for (const word of one.text.split(/\s+/).filter(Boolean)) {
-      if (!place.next.has(word)) place.next.set(word, { next: new Map(), scores: [] });
-      place = place.next.get(word);
+      if (!place.next.has(word)) place.next.set(word, node());
+      place = place.next.get(word) ?? place;
     }
     place.scores.push(one.score);
   }

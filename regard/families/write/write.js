@@ -13,23 +13,24 @@ regard.panels.write = (model) => {
   const temperature = slider("temperature", 0, 2, 0.05, warm.default), top = slider("top p", 0.05, 1, 0.05, likely.default);
   const tokens = slider("tokens", 10, 500, 10, many.default);
   const look = regard.lookBox();
+  /** @type {AbortController | null} */
   let running = null;
 
   const write = async () => {
-    if (running) running.abort();
-    running = new AbortController();
+    running?.abort();
+    const mine = running = new AbortController();
     regard.complain("");
     out.textContent = prompt.value;
     try {
       const response = await regard.ask("/v1/completions", { model: model.id, prompt: prompt.value, stream: true,
-        temperature: temperature.value(), top_p: top.value(), max_tokens: tokens.value() }, running.signal);
+        temperature: temperature.value(), top_p: top.value(), max_tokens: tokens.value() }, mine.signal);
       await regard.events(response, (event) => {
         if (event.error) regard.complain(event.error.message);
         else out.append(event.choices[0].text);
       });
       await look.show({ model: model.id, text: out.textContent.slice(0, 1500) });
     } catch (problem) {
-      if (problem.name !== "AbortError") regard.complain(problem.message);
+      regard.report(problem);
     }
   };
   return regard.make("section", {}, prompt, regard.make("div", { class: "sliders" }, temperature.box, top.box, tokens.box),
@@ -39,6 +40,7 @@ regard.panels.write = (model) => {
 
 // Server-sent events until [DONE].
 regard.events = async (response, take) => {
+  if (!response.body) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
   for (;;) {
@@ -46,7 +48,7 @@ regard.events = async (response, take) => {
     if (done) return;
     held += value;
     const parts = held.split("\n\n");
-    held = parts.pop();
+    held = parts.pop() ?? "";
     for (const part of parts) {
       const text = part.replace(/^data: /, "");
       if (text === "[DONE]") return;

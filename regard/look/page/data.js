@@ -1,6 +1,6 @@
 "use strict";
 // What the page knows, and the maps in it. A map is a Float32Array of rows x columns; it is unpacked when first wanted.
-const regard = /** @type {Regard} */ ({ views: [], panels: {} }); // its type: tests/page/regard.d.ts
+const regard = /** @type {Regard} */ (/** @type {unknown} */ ({ views: [], panels: {} })); // its type: tests/page/regard.d.ts
 
 regard.Data = class {
   constructor(read) {
@@ -58,6 +58,7 @@ regard.Data = class {
 // Places that belong together: of one word, or a special token for itself.
 regard.groups = (words) => {
   const groups = [];
+  /** @type {number | null} */
   let last = null;
   words.forEach((word, place) => {
     if (word === null || word !== last) groups.push([]);

@@ -49,7 +49,7 @@ regard.views.push({
 regard.space = (() => {
   const box = document.createElement("div");
   box.innerHTML = "<svg></svg>";
-  return box.firstElementChild.namespaceURI; // so that no address is in this file
+  return box.firstElementChild?.namespaceURI ?? ""; // so that no address is in this file
 })();
 
 regard.svg = (name, attributes) => {

@@ -16,7 +16,7 @@ regard.views.push({
 regard.matrix = (canvas, table, state, readout) => {
   const { width, height } = table;
   const ratio = window.devicePixelRatio || 1;
-  const room = Math.max(280, Math.min(1100, canvas.parentElement.clientWidth - 8));
+  const room = Math.max(280, Math.min(1100, (canvas.parentElement?.clientWidth ?? 0) - 8));
   const longest = (labels) => Math.min(14, Math.max(...labels.map((label) => regard.shown(label).length)));
   const left = 12 + 8 * longest(table.rows), above = 12 + 8 * longest(table.columns);
   const cell = Math.max(1, Math.min(34, Math.floor((room - left) / width)));
@@ -25,7 +25,7 @@ regard.matrix = (canvas, table, state, readout) => {
   canvas.height = size.y * ratio;
   canvas.style.width = `${size.x}px`;
   canvas.style.height = `${size.y}px`;
-  const draw = canvas.getContext("2d");
+  const draw = regard.pen(canvas);
 
   // All cells once, one dot each; zooming only stretches it.
   const dots = document.createElement("canvas");
@@ -39,7 +39,7 @@ regard.matrix = (canvas, table, state, readout) => {
       image.data.set([...regard.color(regard.share(state, table.values[place], most)), 255], 4 * place);
     }
   }
-  dots.getContext("2d").putImageData(image, 0, 0);
+  regard.pen(dots).putImageData(image, 0, 0);
 
   const paint = (pointed) => {
     const style = getComputedStyle(document.documentElement);
@@ -91,6 +91,7 @@ regard.matrix = (canvas, table, state, readout) => {
     state.moveX = Math.min(Math.max(0, state.moveX), cell * width * (state.zoom - 1));
     state.moveY = Math.min(Math.max(0, state.moveY), cell * height * (state.zoom - 1));
   };
+  /** @type {{ x: number, y: number } | null} */
   let held = null;
   canvas.addEventListener("pointermove", (event) => {
     if (held) {
@@ -116,6 +117,9 @@ regard.matrix = (canvas, table, state, readout) => {
   state.repaint = () => { limit(); paint(null); };
   paint(null);
 };
+
+// What draws on a canvas: a browser has one for every canvas that has no other.
+regard.pen = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 
 regard.top = (values) => {
   let most = 0;

@@ -45,7 +45,7 @@ regard.thumbnail = (state, about, layer, head) => {
         image.data.set([...regard.color(value), 255], 4 * (96 * y + x));
       }
     }
-    canvas.getContext("2d").putImageData(image, 0, 0);
+    regard.pen(canvas).putImageData(image, 0, 0);
   };
   requestAnimationFrame(paint);
   return button;

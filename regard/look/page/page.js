@@ -23,7 +23,7 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
     stage.replaceChildren();
     stage.dataset.view = state.view;
     state.repaint = () => {};
-    views.find((view) => view.name === state.view).draw(state, stage);
+    views.find((view) => view.name === state.view)?.draw(state, stage);
   };
   // What is shown first may come later in the file than this script.
   state.refresh();
@@ -60,7 +60,7 @@ regard.controls = (state, views, kinds) => {
     regard.make("button", { "data-switch": "words", onclick: () => { state.byWords = !state.byWords; state.refresh(); } },
       state.byWords ? "words" : "subwords"),
   ];
-  if (views.find((view) => view.name === state.view).isScaled) {
+  if (views.find((view) => view.name === state.view)?.isScaled) {
     rest.push(choose("scale", [["absolute", "scale: absolute"], ["row", "scale: per row"]], state.scale, (scale) => { state.scale = scale; }));
   }
   const theme = regard.make("button", { "data-switch": "theme", title: "dark or light",

@@ -6,6 +6,7 @@ regard.views.push({
   draw(state, box) {
     const { data } = state, about = data.kinds.hops;
     const values = data.map("hops", "mean"), width = about.columns.length;
+    if (!values) return box.append(regard.make("p", {}, "Still being read …"));
     box.append(regard.make("h3", {}, data.text, " ", regard.make("strong", {}, data.answer),
       ` (${regard.percent(data.token_scores[0].probability)})`));
     const head = ["", ...about.rows, ...(data.why ? ["without it"] : [])];

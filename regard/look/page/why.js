@@ -5,6 +5,7 @@ regard.views.push({
   fits: (data) => data.why !== null && !data.isStory,
   draw(state, box) {
     const { data } = state, { why } = data;
+    if (!why) return;
     const kind = Object.keys(data.kinds)[0], about = data.kinds[kind];
     box.append(regard.make("p", { class: "honest" },
       "Attention alone is not an explanation: it shows where information may flow, not what the output depends on."));
@@ -50,7 +51,7 @@ regard.offOf = (data, kind, layer, head) =>
 regard.switches = (state) => {
   const { data } = state;
   const box = regard.make("section", { class: "switches" }, regard.make("h3", {}, "Switch a head off"));
-  const heads = [...data.why.off].sort((a, b) => b.loss - a.loss);
+  const heads = [...(data.why?.off ?? [])].sort((a, b) => b.loss - a.loss);
   const pick = regard.make("select", { "aria-label": "Head", "data-pick": "head" }, regard.make("option", { value: "" }, "none is off"),
     ...heads.map((off, index) => regard.make("option", { value: index },
       `${off.kind} ${off.layer}·${off.head}: ${off.loss >= 0 ? "−" : "+"}${Math.abs(off.loss).toFixed(3)} nats a token`)));

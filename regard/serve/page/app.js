@@ -8,7 +8,7 @@ regard.load = (script) => new Promise((done, failed) => {
 });
 
 (async () => {
-  const box = document.querySelector("main");
+  const box = document.querySelector("main") ?? document.body;
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   regard.setTheme(dark ? "dark" : "light");
   const trouble = regard.make("p", { id: "trouble", role: "alert", hidden: true });
@@ -33,8 +33,8 @@ regard.load = (script) => new Promise((done, failed) => {
     }
     for (const run of runs) open(`training: ${run}`, () => regard.panels.run(run));
     tabs.append(theme);
-    tabs.querySelector("button").click();
+    tabs.querySelector("button")?.click();
   } catch (problem) {
-    regard.complain(problem.message);
+    regard.report(problem);
   }
 })();

@@ -25,14 +25,15 @@ regard.askJson = async (path, fields, signal) => (await regard.ask(path, fields,
 
 // The newest question counts: an older one that is still being answered is given up.
 regard.newest = (work) => {
+  /** @type {AbortController | null} */
   let last = null;
   return async (...given) => {
-    if (last) last.abort();
-    last = new AbortController();
+    last?.abort();
+    const mine = last = new AbortController();
     try {
-      return await work(last.signal, ...given);
+      return await work(mine.signal, ...given);
     } catch (problem) {
-      if (problem.name !== "AbortError") regard.complain(problem.message);
+      regard.report(problem);
       return undefined;
     }
   };
@@ -40,12 +41,18 @@ regard.newest = (work) => {
 
 regard.complain = (message) => {
   const box = document.getElementById("trouble");
-  box.textContent = message;
-  box.hidden = !message;
+  if (box) Object.assign(box, { textContent: message, hidden: !message });
+};
+
+// Shows an error, unless it only says that the question was given up.
+regard.report = (problem) => {
+  const { name, message } = /** @type {Error} */ (problem);
+  if (name !== "AbortError") regard.complain(message);
 };
 
 regard.after = (milliseconds, work) => {
-  let timer = null;
+  /** @type {number | undefined} */
+  let timer;
   return (...given) => {
     clearTimeout(timer);
     timer = setTimeout(() => work(...given), milliseconds);
@@ -69,10 +76,10 @@ regard.flatMap = (data, about, key) => {
   if (key === "rollout") return about.rollout.flat();
   const [layer, head] = key.split("-").map(Number);
   if (head) return about.weights[layer - 1][head - 1].flat();
-  const isAligning = key === "alignment";
-  const chosen = isAligning ? data.aligning.heads.map((number) => about.weights[data.aligning.layer][number]) : about.weights.flat();
+  const aligning = key === "alignment" ? data.aligning : null;
+  const chosen = aligning ? aligning.heads.map((number) => about.weights[aligning.layer][number]) : about.weights.flat();
   const rows = about.rows.map((_, y) => about.columns.map((__, x) => chosen.reduce((sum, map) => sum + map[y][x], 0) / chosen.length));
-  if (isAligning && data.aligning.is_after !== false) return rows.flatMap((_, y) => rows[Math.min(y + 1, rows.length - 1)]);
+  if (aligning && aligning.is_after !== false) return rows.flatMap((_, y) => rows[Math.min(y + 1, rows.length - 1)]);
   return rows.flat();
 };
 

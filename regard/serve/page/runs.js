@@ -20,7 +20,7 @@ regard.panels.run = (name) => {
       snapshots.add((await regard.askJson(`/api/runs/${encodeURIComponent(name)}/snapshots?after=${snapshots.newest()}`)).snapshots);
       status.textContent = last ? `step ${last.step}, ${(last.seconds / 60).toFixed(1)} minutes` : "Nothing is logged yet.";
     } catch (problem) {
-      regard.complain(problem.message);
+      regard.report(problem);
     }
     setTimeout(update, 3000);
   };
