@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from conftest import TASKS, family_settings, plan_of
@@ -12,6 +13,7 @@ import regard
 from regard.cli.commands import app
 from regard.convert import import_model
 from regard.files import hash_file
+from regard.folder import ModelInfo
 from regard.model.size import count_parameters
 from regard.training.lineage import name_bases
 from regard.training.plan import Plan
@@ -80,11 +82,13 @@ def test_nothing_of_a_strangers_description_is_passed_on_unchecked():
         {"name": "a\n# b <script>`", "license": "mit\nx", "weights_sha256": ["no", 3], "base_models": "none"},
         {"name": ["y"], "license": 5, "weights_sha256": "z"},
         deep,
-        "nothing",
     ]
-    told = name_bases({"base_models": bases})
-    assert told[0] == "a # b script" and told[1] == "'y'" and len(told) == 3 and len(told[2]) < 1000
-    assert name_bases({"base_models": "x"}) == name_bases({}) == name_bases({"base_models": [{}] * 1000}) == []
+    named = name_bases(ModelInfo(base_models=bases))
+    assert named[0] == "a # b script" and named[1] == "'y'" and len(named) == 3 and len(named[2]) < 1000
+    assert name_bases(ModelInfo()) == name_bases(ModelInfo(base_models=[{}] * 1000)) == []
+    for odd in ("x", ["nothing"]):
+        with pytest.raises(regard.FolderError, match=r"not as regard writes it \(base_models"):
+            ModelInfo.read({"base_models": odd}, Path("regard.json"))
 
 
 @pytest.mark.parametrize("task", TASKS)
