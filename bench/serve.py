@@ -256,11 +256,11 @@ def gone(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
         time.sleep(0.5)
         left, growth = server.gauge("queued_tokens"), server.memory_mb() / memory - 1
         open_files = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir())) - files
-        is_well = server.translate(CANARY)[0] == 200
+        is_healthy = server.translate(CANARY)[0] == 200
     finally:
         code = server.stop()
     return {"clients": given.gone, "tokens_left_waiting": left, "files_left_open": open_files,
-            "memory_growth_percent": round(100 * growth, 1), "well_afterwards": is_well, "exit": code}  # fmt: skip
+            "memory_growth_percent": round(100 * growth, 1), "well_afterwards": is_healthy, "exit": code}  # fmt: skip
 
 
 def stop(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:

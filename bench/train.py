@@ -119,7 +119,7 @@ def start(name: str, run: Path) -> list[Side]:
     count = 1 if what == "regard" else processes  # regard starts its own workers
     words = [__file__, "--data", str(run), "--side", name]
     env = {"OMP_NUM_THREADS": str(threads), "GLOO_SOCKET_IFNAME": "lo"}
-    return [Side([*words, str(rank), str(count), str(run / f"{name} meeting")], **env) for rank in range(count)]
+    return [Side([*words, str(rank), str(count), str(run / f"{name} rendezvous")], **env) for rank in range(count)]
 
 
 def ask(processes: list[Side]) -> dict[str, float]:
@@ -130,7 +130,7 @@ def ask(processes: list[Side]) -> dict[str, float]:
     return {"speed": tokens / seconds, "memory": sum(a["memory"] for a in answers)}
 
 
-def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
+def work(run: Path, name: str, rank: str, count: str, rendezvous: str) -> None:
     """One process of a side: works when it reads a line."""
     what, processes, threads, parts = SIDES[name]
     torch.set_num_threads(threads)
@@ -140,8 +140,8 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
     config = resolve(merge(record["config"], shared))
     if what == "regard":
         workers.load_all()
-        with forked_workers(processes - 1, workers.work) as reserve, deterministic(threads):
-            group = workers.WorkerGroup(run, TRANSLATE, config, tokenizer, TrainState(), lambda: None, reserve=reserve)
+        with forked_workers(processes - 1, workers.work) as forked, deterministic(threads):
+            group = workers.WorkerGroup(run, TRANSLATE, config, tokenizer, TrainState(), lambda: None, forked=forked)
             from regard.training.distributed import Command
 
             def update() -> int:
@@ -151,11 +151,11 @@ def work(run: Path, name: str, rank: str, count: str, meeting: str) -> None:
             serve_updates(
                 update, [os.getpid(), *(p.pid for p in group._workers._processes)] if group._workers else [os.getpid()]
             )
-            group.part()
+            group.close()
         return
     if int(count) > 1:
         dist.init_process_group(
-            "gloo", store=dist.FileStore(meeting, int(count)), rank=int(rank), world_size=int(count)
+            "gloo", store=dist.FileStore(rendezvous, int(count)), rank=int(rank), world_size=int(count)
         )
     torch.manual_seed(0)
     peer = (Marian if what == "hf" else Plain)(config, tokenizer.pad_id)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.training import forked as reserve
+from regard.training import forked
 from regard.training.forked import forked_workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothi
 @pytest.fixture
 def may_fork(monkeypatch):
     """Whatever threads other tests have left here: what is forked below needs nothing of theirs."""
-    monkeypatch.setattr(reserve, "can_fork", lambda: True)
+    monkeypatch.setattr(forked, "can_fork", lambda: True)
 
 
 def work(words: list[str]) -> None:
@@ -102,7 +102,7 @@ def test_with_another_thread_nobody_is_forked():
     other = threading.Thread(target=is_over.wait)
     other.start()
     try:
-        assert not reserve.can_fork()
+        assert not forked.can_fork()
         with forked_workers(2, work) as kept:
             assert kept == []
     finally:

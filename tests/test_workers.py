@@ -14,7 +14,7 @@ from conftest import SHORT, plan_of
 
 import regard
 from regard.config import merge
-from regard.training import forked as reserve
+from regard.training import forked
 from regard.training.checkpoint import CheckpointStore
 
 TINY = merge(SHORT, {"model": {"layers": 1, "width": 16, "heads": 2, "ffn_width": 32}, "train": {"valid_every": 1000}})
@@ -42,7 +42,7 @@ def assert_same(one: dict, other: dict, tolerance: float | None = None) -> None:
 @pytest.fixture
 def may_fork(monkeypatch):
     """Workers are forked, whatever threads other tests have left here: that is quicker than to start them."""
-    monkeypatch.setattr(reserve, "can_fork", lambda: True)
+    monkeypatch.setattr(forked, "can_fork", lambda: True)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_sharded_weights_are_those_of_one_process_and_open_with_any_number(tmp_p
 
 @pytest.mark.parametrize("is_forked", [True, False])
 def test_when_a_worker_is_killed_the_state_is_saved_and_the_run_goes_on(tmp_path, pairs, alone, monkeypatch, is_forked):
-    monkeypatch.setattr(reserve, "can_fork", lambda: is_forked)
+    monkeypatch.setattr(forked, "can_fork", lambda: is_forked)
     to = tmp_path / "m"
     before = _children(os.getpid())
     events = regard.training("translate", to=to, settings=settings(20, workers=2), **pairs)
@@ -110,14 +110,14 @@ def test_when_a_worker_is_killed_the_state_is_saved_and_the_run_goes_on(tmp_path
 
 
 def test_a_worker_that_was_killed_while_it_waited_is_replaced(tmp_path, pairs, alone, monkeypatch, may_fork):
-    start = reserve.ForkedWorker.__init__
+    start = forked.ForkedWorker.__init__
 
     def start_dead(self, work) -> None:
         start(self, work)
         self.kill()
         self.wait(30)
 
-    monkeypatch.setattr(reserve.ForkedWorker, "__init__", start_dead)
+    monkeypatch.setattr(forked.ForkedWorker, "__init__", start_dead)
     to = tmp_path / "m"
     regard.train("translate", to=to, settings=settings(20, workers=2), **pairs)
     assert_same(state(to), state(alone))

@@ -49,15 +49,15 @@ class TokenMasking:
         return torch.where(is_chosen & (fate >= 0.9), others, read), is_chosen
 
     def _choose(self, rows: Tensor, may_choose: Tensor, generator: torch.Generator) -> Tensor:
-        """The tokens (or words) with the lowest lots, until the share is reached: (B, T)."""
-        lots = torch.rand(rows.shape, generator=generator)  # (B, T)
+        """The tokens (or words) with the lowest draws, until the share is reached: (B, T)."""
+        draws = torch.rand(rows.shape, generator=generator)  # (B, T)
         if self.starts_word is not None:
             word = (self.starts_word[rows] | ~may_choose).cumsum(dim=1) - 1  # (B, T) number of the word, from 0
-            lots = lots.gather(1, word.clamp(min=0))  # one lot a word
-        lots = lots.masked_fill(~may_choose, 2.0)
+            draws = draws.gather(1, word.clamp(min=0))  # one draw a word
+        draws = draws.masked_fill(~may_choose, 2.0)
         wanted = (may_choose.sum(dim=1) * self.share).round().clamp(min=1).long()  # (B,)
-        limit = lots.sort(dim=1).values.gather(1, wanted[:, None] - 1)  # (B, 1)
-        return (lots <= limit) & may_choose
+        limit = draws.sort(dim=1).values.gather(1, wanted[:, None] - 1)  # (B, 1)
+        return (draws <= limit) & may_choose
 
 
 def collate_masked(texts: TokenLists, indexes: Tensor, pad_id: int, masking: TokenMasking, seed: int) -> TextBatch:

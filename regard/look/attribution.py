@@ -194,6 +194,6 @@ def _gradients(
     rows = []
     for log_prob in own:
         check_cancelled()
-        (slope,) = torch.autograd.grad(log_prob, vectors[0], retain_graph=True)  # (1, S, D)
-        rows.append((slope * vectors[0].detach()).sum(-1)[0].tolist())
+        (grad,) = torch.autograd.grad(log_prob, vectors[0], retain_graph=True)  # (1, S, D)
+        rows.append((grad * vectors[0].detach()).sum(-1)[0].tolist())
     return rows

@@ -45,8 +45,8 @@ class Dropout(nn.Module):
         if x.device.type != "cpu":
             return F.dropout(x, self.share)
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-        lots = words.view(torch.uint8)[: x.numel()].view(x.shape).to(x.dtype)  # 0 … 255
-        stays = lots.sub_(self.silent - 0.5).clamp_(0, 0.5)  # 0 below `silent`, else 0.5: exactly these two
+        draws = words.view(torch.uint8)[: x.numel()].view(x.shape).to(x.dtype)  # 0 … 255
+        stays = draws.sub_(self.silent - 0.5).clamp_(0, 0.5)  # 0 below `silent`, else 0.5: exactly these two
         return x * stays.mul_(512 / (256 - self.silent))
 
 

@@ -67,6 +67,6 @@ class _SummedLoss(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None, None]:
         to_rows, to_table, to_bias = ctx.saved_tensors
-        return slope * to_rows, None, slope * to_table, None if to_bias is None else slope * to_bias, None
+        return grad * to_rows, None, grad * to_table, None if to_bias is None else grad * to_bias, None

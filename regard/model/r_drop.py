@@ -53,13 +53,13 @@ class _RDropLoss(torch.autograd.Function):
             chunk, truth = rows[:, start : start + ROWS], labels[start : start + ROWS]  # (2, n, D), (n,)
             logits = F.linear(chunk * TO_TWO, table, None if bias is None else bias * TO_TWO)  # (2, n, V)
             total -= certain * logits.gather(2, truth.expand(2, -1)[..., None]).sum() / (2 * TO_TWO)
-            loss, slopes = _of_logits(logits, weight)
+            loss, grads = _of_logits(logits, weight)
             total += loss
-            for which, slope in enumerate(slopes):
-                to_rows[which, start : start + ROWS] = slope @ table
-                to_table.addmm_(slope.T, chunk[which])
+            for which, grad in enumerate(grads):
+                to_rows[which, start : start + ROWS] = grad @ table
+                to_table.addmm_(grad.T, chunk[which])
                 if to_bias is not None:
-                    to_bias += slope.sum(0)
+                    to_bias += grad.sum(0)
         # Targets are the same for both passes and concern one token each, so they are added where tensors are small.
         both = rows.sum(0)  # (N, D)
         table_sum = table.sum(0)  # (D,)
@@ -72,9 +72,9 @@ class _RDropLoss(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None, None, None]:
         to_rows, to_table, to_bias = ctx.saved_tensors
-        return slope * to_rows, None, slope * to_table, None if to_bias is None else slope * to_bias, None, None
+        return grad * to_rows, None, grad * to_table, None if to_bias is None else grad * to_bias, None, None
 
 
 def _of_logits(logits: Tensor, weight: float) -> tuple[Tensor, tuple[Tensor, Tensor]]:

@@ -171,10 +171,10 @@ class _NewestMatch(torch.autograd.Function):
         return weights
 
     @staticmethod
-    def backward(ctx: torch.autograd.function.FunctionCtx, *slopes: Tensor) -> Tensor:
+    def backward(ctx: torch.autograd.function.FunctionCtx, *grads: Tensor) -> Tensor:
         """Stopping here takes weight from all older sentences."""
         stops, weights = ctx.saved_tensors  # type: ignore[attr-defined]
-        gain = slopes[0] * weights  # (..., S)
+        gain = grads[0] * weights  # (..., S)
         return gain - stops * gain.cumsum(dim=-1)
 
 

@@ -48,8 +48,8 @@ def first_bad_layer(model: nn.Module, loss: Callable[[], Tensor]) -> str:
     finally:
         for hook in hooks:
             hook.remove()
-    slopes = ((name, _largest(p.grad)) for name, p in model.named_parameters() if p.grad is not None)
-    found += [f"{name} (its largest gradient is {largest:.3g})" for name, largest in slopes if not largest < HUGE]
+    grads = ((name, _largest(p.grad)) for name, p in model.named_parameters() if p.grad is not None)
+    found += [f"{name} (its largest gradient is {largest:.3g})" for name, largest in grads if not largest < HUGE]
     model.zero_grad(set_to_none=True)
     return found[0] if found else "none: all outputs and gradients are of ordinary size"
 

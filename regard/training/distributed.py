@@ -54,9 +54,9 @@ class World:
 
     def receive(self) -> Command:
         """Waits for what the first process says."""
-        heard = torch.zeros(1, dtype=torch.int64, device=self.device)
-        dist.broadcast(heard, src=0)
-        return Command(int(heard))
+        received = torch.zeros(1, dtype=torch.int64, device=self.device)
+        dist.broadcast(received, src=0)
+        return Command(int(received))
 
     def broadcast_text(self, text: str) -> str:
         """What the first process has to say at length; the others give anything."""
@@ -81,7 +81,7 @@ class Place:
 
     rank: int
     size: int
-    meeting: str | None = None
+    rendezvous: str | None = None
 
     @classmethod
     def launched(cls) -> Place | None:
@@ -97,11 +97,11 @@ def joined(place: Place, device: torch.device) -> Iterator[World]:
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", place.rank)))
         torch.cuda.set_device(device)
     backend = "nccl" if device.type == "cuda" else "gloo"
-    if place.meeting is None:
+    if place.rendezvous is None:
         dist.init_process_group(backend, timeout=PATIENCE)
     else:
         with _on_loopback():
-            store = dist.FileStore(place.meeting, place.size)  # type: ignore[attr-defined]
+            store = dist.FileStore(place.rendezvous, place.size)  # type: ignore[attr-defined]
             dist.init_process_group(backend, store=store, rank=place.rank, world_size=place.size, timeout=PATIENCE)
     try:
         yield World(place.rank, place.size, device)
@@ -123,7 +123,7 @@ def _on_loopback() -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def is_parted(world: World, problem: RuntimeError) -> bool:
+def is_disconnected(world: World, problem: RuntimeError) -> bool:
     """Whether it failed because another process is gone."""
     message = str(problem).lower()
     is_network = isinstance(problem, dist.DistError) or any(word in message for word in ("gloo", "nccl", "connection"))
@@ -140,7 +140,7 @@ class Replicas:
         first = self._parameters[0]
         total = sum(p.numel() for p in self._parameters)
         self._flat = torch.zeros(total + numbers, dtype=first.dtype, device=first.device)
-        self._slopes = self._flat[:total]
+        self._grads = self._flat[:total]
 
     def clear(self) -> None:
         """No gradient yet; what backward finds is added to it."""
@@ -152,18 +152,18 @@ class Replicas:
 
     def sum(self, numbers: list[float]) -> list[float]:
         """Everybody's gradients become the sum of all, and so do the numbers."""
-        tail = self._flat[len(self._slopes) :]
+        tail = self._flat[len(self._grads) :]
         tail.copy_(torch.tensor(numbers, dtype=self._flat.dtype))
         self._world.sum(self._flat)
         return [float(number) for number in tail.tolist()]
 
     def norm(self) -> float:
         """Of all gradients together."""
-        return float(self._slopes.norm())
+        return float(self._grads.norm())
 
     def scale(self, factor: float) -> None:
         """Makes all gradients larger or smaller."""
-        self._slopes.mul_(factor)
+        self._grads.mul_(factor)
 
 
 class Shards:
@@ -196,8 +196,8 @@ class Shards:
 
     def norm(self) -> float:
         """Of all gradients together."""
-        slopes = [p.grad for p in self._module.parameters() if p.grad is not None]
-        return float(whole(nn.utils.get_total_norm(slopes)))
+        grads = [p.grad for p in self._module.parameters() if p.grad is not None]
+        return float(whole(nn.utils.get_total_norm(grads)))
 
     def scale(self, factor: float) -> None:
         """Makes all gradients larger or smaller."""

@@ -1,4 +1,4 @@
-"""Workers in reserve: processes that are forked from the first before there is work, and wait until they are wanted.
+"""Forked workers: processes that are forked from the first before there is work, and wait until they are wanted.
 
 A forked worker and the first process hold once what neither has changed since, above all torch: a quarter less memory
 for two (bench/train.py). One that is started anew holds everything again.
@@ -100,16 +100,16 @@ class ForkedWorker:
 
 
 def _live(listening: int, work: Work) -> NoReturn:
-    """All that a process in reserve does. It never returns to what the first process was doing."""
+    """All that a forked worker does. It never returns to what the first process was doing."""
     code = 1
     try:
         for number in (signal.SIGINT, signal.SIGTERM):  # the first process decides what becomes of them
             signal.signal(number, signal.SIG_IGN)
         _let_go(listening)
         with os.fdopen(listening) as line:
-            heard = line.read()  # until the first process has written all, or has exited
-        if heard:
-            command = json.loads(heard)
+            received = line.read()  # until the first process has written all, or has exited
+        if received:
+            command = json.loads(received)
             log = os.open(command["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             os.dup2(log, 1)
             os.dup2(log, 2)

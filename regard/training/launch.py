@@ -38,7 +38,7 @@ def launch(
         yield from _follow(to, place, request.config.device)
         return
     asked = request.config
-    with _reserve(place, asked) as reserve, sole_owner(to, fresh) as run, _world(place, asked) as world:
+    with _forked(place, asked) as forked, sole_owner(to, fresh) as run, _world(place, asked) as world:
 
         def check() -> None:
             run.check()
@@ -51,21 +51,21 @@ def launch(
                 request.recipe, run.path, record, request.train_files, request.valid_files, request.wanted, check,
                 world.size if world else None, init_from,
             )  # fmt: skip
-            yield from _train(request.recipe, to, run, prepared, record is None, check, world, reserve, load)
+            yield from _train(request.recipe, to, run, prepared, record is None, check, world, forked, load)
         except Stopped:
             raise KeyboardInterrupt from None
 
 
 @contextmanager
-def _reserve(place: Place | None, asked: RunConfig) -> Iterator[list[ForkedWorker]]:
+def _forked(place: Place | None, asked: RunConfig) -> Iterator[list[ForkedWorker]]:
     """Who can help, if there may be several workers; called first, while there are no threads and no locks."""
     helpers = (asked.workers or count_cores()) - 1
     if place or not helpers or choose_device(asked.device).type != "cpu":
         yield []
         return
     workers.load_all()
-    with forked_workers(helpers, workers.work) as reserve:
-        yield reserve
+    with forked_workers(helpers, workers.work) as forked:
+        yield forked
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def _follow(to: Path, place: Place, device: str) -> Iterator[Finished]:
 
 def _train(
     recipe: Recipe, to: Path, run: OwnedRun, prepared: PreparedRun, is_new: bool, check: Check, world: World | None,
-    reserve: list[ForkedWorker], load: Load,
+    forked: list[ForkedWorker], load: Load,
 ) -> Iterator[Preparing | Plan | Event]:  # fmt: skip
     """Puts the processes together, plans, and trains."""
     with deterministic(prepared.config.threads or 1), ExitStack() as stack:
@@ -101,10 +101,10 @@ def _train(
         known = (run.path, recipe, prepared.config, prepared.tokenizer, state)
         try:
             if measured is None:
-                group, measured = assemble(*known, check, world, reserve)
+                group, measured = assemble(*known, check, world, forked)
             else:
-                group = WorkerGroup(*known, check, world, reserve)
-            stack.callback(group.part)
+                group = WorkerGroup(*known, check, world, forked)
+            stack.callback(group.close)
             validator = recipe.validator(prepared.dataset.valid, group.batches, prepared.tokenizer, group.config, check)
         except RegardError:
             if is_new:

@@ -91,12 +91,12 @@ class Plan:
 
 def assemble(
     run: Path, recipe: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState, check: Check,
-    launched: World | None, reserve: list[ForkedWorker],
+    launched: World | None, forked: list[ForkedWorker],
 ) -> tuple[WorkerGroup, dict[str, Any]]:  # fmt: skip
     """The processes of a new run, by measurement unless they were asked for; and what was measured."""
     if launched is not None or config.workers or config.threads or config.device != "cpu" or count_cores() == 1:
         layout = lay_out(config, *_asked(config, launched))
-        group = WorkerGroup(run, recipe, layout, tokenizer, state, check, launched, reserve)
+        group = WorkerGroup(run, recipe, layout, tokenizer, state, check, launched, forked)
         return group, _measure(group)
     cores = count_cores()
     alone = WorkerGroup(run, recipe, lay_out(config, 1, cores), tokenizer, state, check)
@@ -105,13 +105,13 @@ def assemble(
     if workers == 1 or _is_short(config, alone, found):
         return alone, found
     layout = lay_out(config, workers, cores // workers)
-    together = WorkerGroup(run, recipe, layout, tokenizer, state, check, reserve=reserve)
+    together = WorkerGroup(run, recipe, layout, tokenizer, state, check, forked=forked)
     other = _measure(together)
     speeds = {f"1x{cores}": found["tokens_per_second"], f"{workers}x{cores // workers}": other["tokens_per_second"]}
     if other["tokens_per_second"] > GAIN * found["tokens_per_second"]:
-        alone.part()
+        alone.close()
         return together, other | {"tried": speeds}
-    together.part()
+    together.close()
     torch.set_num_threads(cores)
     return alone, found | {"tried": speeds}
 
@@ -158,8 +158,8 @@ def _measure(group: WorkerGroup) -> dict[str, Any]:
         first = trainer.rehearse(1)[0]
         made = trainer.rehearse(min(20, max(2, int(TRY_SECONDS / first.seconds))))
     except BaseException:
-        group.is_well = False  # the others may be in the middle of a step
-        group.part()
+        group.is_healthy = False  # the others may be in the middle of a step
+        group.close()
         raise
     return {
         "tokens_per_second": round(sum(step.tokens for step in made) / sum(step.seconds for step in made), 1),

@@ -23,7 +23,7 @@ from regard.training.card import model_card
 from regard.training.checkpoint import CheckpointStore, TrainState, restore_weights
 from regard.training.claims import Claim, compare_claim, is_claimed, recall_claim
 from regard.training.diagnose import Diverged
-from regard.training.distributed import is_parted
+from regard.training.distributed import is_disconnected
 from regard.training.log import MetricsLog
 from regard.training.loop import MOST_SKIPPED, Progress, Validated, average, is_milestone
 from regard.training.plan import Plan, is_due, last_step, validations
@@ -94,24 +94,24 @@ class Session:
                 yield from self._train_on()
             finished = self._finish(reason)
             summary = {"step": finished.step, "seconds": finished.seconds, "scores": finished.scores, "reason": reason}
-            self.group.last_words = summary
+            self.group.summary = summary
             yield finished
         except (Stopped, GeneratorExit):
-            self.group.is_well = not self.trainer.is_stepping  # else the others are in the middle of it
+            self.group.is_healthy = not self.trainer.is_stepping  # else the others are in the middle of it
             self._save()
             raise
         except Diverged as problem:
             self.group.is_followed = False
             raise RunError(self._explain(problem)) from None
         except RuntimeError as problem:
-            self.group.is_well = False
-            if not is_parted(self.group.world, problem):
+            self.group.is_healthy = False
+            if not is_disconnected(self.group.world, problem):
                 raise
             self._save()
             what = self.group.failed() or f"another process of this run is gone ({problem})"
             raise RunError(f"{what}; all is saved up to step {self.trainer.step}, the same command resumes") from None
         except BaseException:
-            self.group.is_well = False  # the others may be in the middle of a step
+            self.group.is_healthy = False  # the others may be in the middle of a step
             raise
 
     def _train_on(self) -> Iterator[Event]:

@@ -67,7 +67,7 @@ def set_up(
 
 
 def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
-    """Trains along with the first process until it says that this was all; then its last words.
+    """Trains along with the first process until it ends the run; returns its summary.
 
     Only the first process handles signals.
     """
@@ -99,25 +99,25 @@ def _decide_shard(config: RunConfig, weights: int) -> bool:
 class LocalWorkers:
     """Processes on this machine that help this one; it is the first of them."""
 
-    def __init__(self, folder: Path, size: int, device: torch.device, reserve: list[ForkedWorker]) -> None:
-        """reserve: forked workers to take; missing ones are started anew."""
-        self._device, self._size, self._reserve = device, size, reserve
+    def __init__(self, folder: Path, size: int, device: torch.device, forked: list[ForkedWorker]) -> None:
+        """forked: workers to take; missing ones are started anew."""
+        self._device, self._size, self._forked = device, size, forked
         self._stack = ExitStack()
         place = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="regard-")))
         self._logs = [place / f"{rank}.log" for rank in range(1, size)]
         self._processes = [self._start(folder, rank, place) for rank in range(1, size)]
         try:
             self._await(place)
-            self.world = self._stack.enter_context(joined(Place(0, size, str(place / "meeting")), device))
+            self.world = self._stack.enter_context(joined(Place(0, size, str(place / "rendezvous")), device))
         except BaseException:
-            self.close(is_well=False)
+            self.close(is_healthy=False)
             raise
 
-    def close(self, *, is_well: bool) -> None:
+    def close(self, *, is_healthy: bool) -> None:
         """Waits until the others have exited; if one of them failed, ends them at once."""
         for process in self._processes:
             try:
-                process.wait(timeout=30 if is_well else 0.1)
+                process.wait(timeout=30 if is_healthy else 0.1)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -139,8 +139,8 @@ class LocalWorkers:
 
     def _start(self, folder: Path, rank: int, place: Path) -> subprocess.Popen[bytes] | ForkedWorker:
         words = [str(folder), str(rank), str(self._size), str(place), self._device.type]
-        while self._reserve:
-            taken = self._reserve.pop()
+        while self._forked:
+            taken = self._forked.pop()
             if taken.poll() is None:
                 taken.start(words, self._logs[rank - 1])
                 return taken
@@ -169,19 +169,22 @@ class WorkerGroup:
 
     def __init__(
         self, run: Path, task: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState,
-        check: Check, launched: World | None = None, reserve: list[ForkedWorker] | None = None,
+        check: Check, launched: World | None = None, forked: list[ForkedWorker] | None = None,
     ) -> None:  # fmt: skip
         """check: raises Stopped if a stop was requested; launched: the world, if a launcher started its processes;
-        reserve: forked workers to use if one thread is enough for each: torch's threads do not outlive a fork.
+        forked: workers to use if one thread is enough for each: torch's threads do not outlive a fork.
         """
         assert config.workers is not None and config.threads is not None, "decided before"
-        self.is_followed, self.is_well = True, True  # whether the others wait for a word, and whether they can hear one
-        self.last_words: dict[str, Any] = {}
+        self.is_followed, self.is_healthy = (
+            True,
+            True,
+        )  # whether the others wait for a command, and can receive one
+        self.summary: dict[str, Any] = {}
         device = choose_device(config.device)
         self._local = None
         if launched is None and config.workers > 1:
             self._local = LocalWorkers(
-                run.parent, config.workers, device, (reserve or []) if config.threads == 1 else []
+                run.parent, config.workers, device, (forked or []) if config.threads == 1 else []
             )
         self.world = self._local.world if self._local else launched or World(device=device)
         torch.set_num_threads(config.threads)
@@ -196,19 +199,19 @@ class WorkerGroup:
             if launched is None and not self.trainer.is_sharded:  # others cannot be stopped in the middle of a step
                 self.trainer.check_within_steps(check)
         except BaseException:
-            self.is_well = False
-            self.part()
+            self.is_healthy = False
+            self.close()
             raise
         self.config = change(config, {"shard": self.trainer.is_sharded})
 
-    def part(self) -> None:
-        """This was all: the others hear so, and go home."""
-        if self.is_well:
+    def close(self) -> None:
+        """The run is over: the other processes are notified, and exit."""
+        if self.is_healthy:
             if self.is_followed:
                 self.world.broadcast(Command.END)
-            self.world.broadcast_text(json.dumps(self.last_words))
+            self.world.broadcast_text(json.dumps(self.summary))
         if self._local:
-            self._local.close(is_well=self.is_well)
+            self._local.close(is_healthy=self.is_healthy)
 
     def failed(self) -> str | None:
         """What became of a process that is no longer there, if one is not."""
@@ -225,10 +228,10 @@ def load_all() -> None:
 
 def work(words: list[str]) -> None:
     """One process of several, started by its first."""
-    folder, rank, size, meeting, device = words
-    place = Path(meeting)
+    folder, rank, size, rendezvous, device = words
+    place = Path(rendezvous)
     (place / f"{rank}.ready").touch()
-    follow(Path(folder), Place(int(rank), int(size), str(place / "meeting")), device)
+    follow(Path(folder), Place(int(rank), int(size), str(place / "rendezvous")), device)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """fill: lines of text -> MaskedLM -> accuracy on masked tokens.
 
 Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
-Using a trained filler is in `families/fill/pipeline.py`, hiding tokens in `data/masking.py`.
+Using a trained filler is in `families/fill/pipeline.py`, masking tokens in `data/masking.py`.
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
     """Batches of lines of like length; other tokens are masked each time a line comes."""
     texts = TokenLists.named("text", arrays)
     loader = Loader([texts.lengths], config.train.share(config.train.tokens_per_batch), config.seed)
-    hiding = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
+    masking = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
 
     def batch(position: int) -> TextBatch:
         seed = derive_seed(config.seed, "hide", position)
-        return collate_masked(texts, loader.at(position), tokenizer.pad_id, hiding, seed)
+        return collate_masked(texts, loader.at(position), tokenizer.pad_id, masking, seed)
 
     return TrainBatches(batch, len(loader), {"lines": int(arrays["lines"].sum()), "tokens": len(texts.flat)})
 
@@ -111,8 +111,8 @@ def validator(
 ) -> Validator:
     """Accuracy on masked tokens, the same ones every time, and their loss."""
     valid = encode_texts(lines, tokenizer, min(config.text.max_length, config.model.max_positions), check)
-    hiding = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
-    held_out = list(masked_batches(valid, tokenizer, hiding))
+    masking = make_masking(tokenizer, config.train.mask_rate, config.train.whole_words)
+    held_out = list(masked_batches(valid, tokenizer, masking))
 
     def score(model: nn.Module, check: Check) -> Validation:
         accuracy, loss, _ = score_masked(model, held_out, check)  # type: ignore[arg-type]
@@ -131,13 +131,13 @@ def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
 def loss(config: RunConfig) -> Callable[[Any, TextBatch], tuple[Tensor, int]]:
     """Cross-entropy of the masked tokens. Only they pass the last block and the output layer."""
 
-    def hidden_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
+    def masked_loss(model: Any, batch: TextBatch) -> tuple[Tensor, int]:
         places, is_real = batch.label_places()  # (B, N), (B, N)
         rows = model.transformed(model(batch.ids, wanted=places)[is_real])  # (rows, D)
         labels, table = batch.labels.gather(1, places)[is_real], model.table  # (rows,), (V, D)
         return token_loss(rows, labels, table, bias=model.bias, smoothing=config.train.label_smoothing)
 
-    return hidden_loss
+    return masked_loss
 
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
