@@ -60,12 +60,13 @@ def test_those_that_nobody_wants_are_gone_afterwards(may_fork):
 
 def test_those_that_wait_end_when_the_first_process_is_killed():
     program = (
-        "import os, time\nfrom regard.training.forked import in_reserve\n"
-        "with in_reserve(2, print) as kept:\n"
+        "import os, time\nfrom regard.training.forked import forked_workers\n"
+        "with forked_workers(2, print) as kept:\n"
         "    print(*[one.pid for one in kept], flush=True)\n    time.sleep(600)\n"
     )
     first = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     pids = first.stdout.readline().split()
+    assert len(pids) == 2
     first.kill()
     assert first.communicate(timeout=30)[0] == ""  # no other process holds the other end of its pipe
     began = time.monotonic()
