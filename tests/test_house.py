@@ -51,7 +51,7 @@ TORCHLESS = {
     "cli",
 }
 TORCHLESS_FILES = {"pipeline.py", "surface.py", "settings.py"}
-MOST_INSIDE = 67  # imports inside functions: each for torch, for an optional package or for start-up time
+MOST_INSIDE = 57  # imports inside functions: each for torch, for an optional package or for start-up time
 
 
 def files():
