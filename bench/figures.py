@@ -16,7 +16,7 @@ from measure import read
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
-PAGES = ("README.md", "docs/benchmarks.md")
+PAGES = ("README.md", "docs/benchmarks.md", "docs/guides/machines.md")
 README_MACHINE = "Intel(R) Xeon(R) Processor"
 README_ROWS = 6
 SHORT = {"Intel(R) Xeon(R) Processor": "Xeon", "AMD EPYC": "EPYC"}
@@ -121,6 +121,24 @@ def sides_table() -> list[str]:
                  for one in (found[beam]["sides"][side] for beam in ("beam 1", "beam 4"))]  # fmt: skip
         lines.append(f"| {side.replace('ct2', 'CTranslate2').replace('hf', '`generate`')} | {' | '.join(cells)} |")
     return [head, "|---|" + "---|" * 8, *lines]
+
+
+def billion_table() -> list[str]:
+    """What a billion lines take at the measured speeds, which are of machines with two cores."""
+    found = read(RESULTS / "generate.json")
+    models = {"small (default for Multi30k)": "bulk", "the paper's base shape": "bulk, base"}
+    sides = {"": "regard", "`--precision int8`": "regard int8", "`--precision int8 --fast`": "regard int8 fast"}
+    lines = []
+    for model, name in models.items():
+        for beam in ("beam 4", "beam 1"):
+            for options, side in sides.items():
+                if side in (measured := found[name][beam]["sides"]):
+                    speed = measured[side]["lines_per_second"]
+                    hours = 1e9 / speed / 3600
+                    chosen = " ".join(filter(None, ["`--beam 1`" if beam == "beam 1" else "", options])) or "defaults"
+                    lines.append(f"| {model} | {chosen} | {speed:,.0f} | {hours:,.0f} | {hours / 100:,.1f} |")
+    head = "| model | options | lines/s, two cores | hours of such a machine | hours of a hundred |"
+    return [head, "|---|---|---|---|---|", *lines]
 
 
 def tenths(found: Measurement) -> str:
@@ -298,6 +316,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "babi": babi_table,
     "curve": curve_table,
     "sides": sides_table,
+    "billion": billion_table,
     **{
         name: lambda rows=rows: long_table(rows)
         for name, rows in {

@@ -11,9 +11,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
+class _Here:
+    """What belongs to this process."""
+
+    most_cores = 2**16
+
+
 def count_cores() -> int:
     """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(found, _Here.most_cores)
+
+
+def limit_cores(most: int) -> None:
+    """From now on this process uses at most so many cores: others have the rest."""
+    _Here.most_cores = most
 
 
 def name_processor() -> str:

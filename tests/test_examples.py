@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -284,14 +283,3 @@ def test_an_encoder_and_a_decoder_go_from_text_to_a_token(shape, width, heads, c
     assert all(float(looks.max()) == 0 for looks in padding)  # nobody looks at padding
     assert shown.token_id == int(shown.logits[0, 0].argmax())
     assert "(1, 7, 30522)" in capsys.readouterr().out
-
-
-def test_ray_translates_a_file_in_order(folder, tmp_path):
-    pytest.importorskip("ray", reason="ray is not installed: pip install 'ray[data]'")
-    import regard
-
-    lines = [f"The dog sees {number} cats." for number in range(40)]
-    (tmp_path / "a.en").write_text("\n".join(lines) + "\n")
-    command = [sys.executable, EXAMPLES / "ray_translate.py", folder, tmp_path / "a.en", tmp_path / "a.fr"]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
-    assert (tmp_path / "a.fr").read_text().splitlines() == regard.load(folder)(lines)

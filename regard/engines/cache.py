@@ -20,7 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cache import Numbers, keep, recall
 from regard.engines.layout import Layout, this_machine
-from regard.files import MARK, hash_file, is_marked, make_own, parse_json, read_regular, refuse_others, remove_own
+from regard.files import (
+    MARK,
+    hash_file,
+    is_marked,
+    locked,
+    make_own,
+    parse_json,
+    read_regular,
+    refuse_others,
+    remove_own,
+)
 from regard.folder import ABOUT, CONFIG, TOKENIZER, ModelFolder
 from regard.formats.generation import FILE as GENERATION
 from regard.formats.tokenizers import CONFIG as TOKENIZING
@@ -172,21 +182,6 @@ def remove_left_copies(folder: Path) -> None:
                     remove_own(path, (*OURS, ABOUT) if _was_described(path) else OURS)
                 finally:
                     os.close(lock)
-
-
-def locked(path: Path) -> int | None:
-    """A handle on a file that is locked through it; None where another process holds it, or nothing can be locked."""
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
 
 
 def _was_described(folder: Path) -> bool:

@@ -71,9 +71,9 @@ class Movable:
                 raise ConfigError(f"the network was changed after {self._folder.folder} was opened, and a model is "
                                   f"pickled as its folder; pickle its .model, or train into a folder")  # fmt: skip
         folder, part = self._folder.folder.resolve(), self.info.part
-        return _open_again, (type(self), folder, self._running, part, self._fingerprint())
+        return _open_again, (type(self), folder, self._running, part, self.fingerprint())
 
-    def _fingerprint(self) -> list[str]:
+    def fingerprint(self) -> list[str]:
         """What weights the folder held when it was opened."""
         if not self._folder.is_foreign:
             return [str(self.info.weights_sha256)]
@@ -97,6 +97,6 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
 def _open_again(kind: Any, folder: Path, running: Any, part: str | None, fingerprint: list[str] | None = None) -> Any:
     """The model that was opened there before; with a fingerprint, only if it is that one still."""
     found: Movable = kind(ModelFolder(folder, part), running)
-    if fingerprint is not None and found._fingerprint() != fingerprint:
+    if fingerprint is not None and found.fingerprint() != fingerprint:
         raise FolderError(f"{folder} holds another model than the one that was pickled; open it with regard.load")
     return found

@@ -9,8 +9,8 @@ import pytest
 
 import regard
 from regard.cache import PLACE, keep, recall
-from regard.engines.cache import NAME, CTranslate2Cache, locked
-from regard.files import hash_file
+from regard.engines.cache import NAME, CTranslate2Cache
+from regard.files import hash_file, locked
 
 SENTENCE = "The dog sees the cat."
 

@@ -4,7 +4,6 @@ import json
 import os
 import select
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -14,13 +13,13 @@ from typing import IO, Any
 
 from regard.alignment.links import to_pharaoh
 from regard.errors import CorpusError
+from regard.families.bulk import Answer, LineProgress
 from regard.families.surface import Terminal
 from regard.text.given import decode_line
 
 FIRST, MOST = 128, 2048  # lines that are sorted and translated together: few at first, so that soon something is seen
 BLOCK = 2**16  # bytes read at a time
 LONGEST = 2**20  # bytes of a line; what has no line end is no text
-STATUS_SECONDS = 0.5  # between two status lines
 
 
 def translate_lines(
@@ -38,7 +37,7 @@ def translate_lines(
     """
     with ExitStack() as stack:
         source = _Source(BytesIO(text.encode())) if text is not None else _open(file, stack, out)
-        windows = _windows(source, out.status, stack.enter_context(_Progress(source)))
+        windows = _windows(source, out.status, stack.enter_context(LineProgress(source.shows_progress)))
         for number, answer in enumerate(translator.translate_windows(windows, **options), start=1):
             for note in answer.notes:
                 out.status(f"line {number}: {note}")
@@ -54,7 +53,13 @@ def translate_lines(
                 out.data(" ||| ".join(fields))
 
 
-def _windows(source: "_Source", print_status: Callable[[str], None], progress: "_Progress") -> Iterator[list[str]]:
+def translate_plainly(translator: Any, windows: Iterator[list[str]], **options: Any) -> Iterator[Answer]:
+    """A line for each text of each window, and notes on it."""
+    for one in translator.translate_windows(windows, **options):
+        yield _on_one_line(one.text), one.notes
+
+
+def _windows(source: "_Source", print_status: Callable[[str], None], progress: LineProgress) -> Iterator[list[str]]:
     """Lines as many at a time as are there; an empty list whenever nothing more is there for the moment."""
     number, size = 0, FIRST
     rest = b""
@@ -101,6 +106,7 @@ class _Source:
         except OSError:  # no file of the system's
             self._number = None
         self.is_typed = self._number is not None and os.isatty(self._number)
+        self.shows_progress = sys.stderr.isatty() and not (self.is_typed or sys.stdout.isatty())
 
     def read(self) -> bytes:
         """What is there, at most a block; waits if there is nothing yet. Nothing at the end."""
@@ -123,33 +129,10 @@ def _open(file: Path | None, stack: ExitStack, out: Terminal) -> _Source:
     try:
         return _Source(stack.enter_context(file.open("rb")))
     except OSError as problem:
-        remedy = "name a file" if file.exists() else 'pipe a text in, or give it with --text "…"'
+        remedy = "name a file, or add --to FOLDER" if file.exists() else 'pipe a text in, or give it with --text "…"'
         raise CorpusError(f"{file} cannot be read: {problem.strerror}; {remedy}") from None
 
 
 def _on_one_line(text: str) -> str:
     """A line end inside a translation would make two lines of one."""
     return text.replace("\n", " ")
-
-
-class _Progress:
-    """How many lines went in, and how many a second, for a terminal."""
-
-    def __init__(self, source: _Source) -> None:
-        self._is_shown = sys.stderr.isatty() and not (source.is_typed or sys.stdout.isatty())
-        self._began = self._shown_at = time.monotonic()
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def show(self, lines: int) -> None:
-        """Says how far it got, now and then."""
-        now = time.monotonic()
-        if self._is_shown and now - self._shown_at > STATUS_SECONDS:
-            self._shown_at = now
-            sys.stderr.write(f"\r{lines} lines, {lines / (now - self._began):.0f} lines/s")
-            sys.stderr.flush()
-
-    def __exit__(self, *problem: object) -> None:
-        if self._shown_at > self._began:
-            sys.stderr.write("\n")

@@ -4,16 +4,18 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from pydantic import Field
 
 from regard.decoding.settings import BEAM
 from regard.errors import ConfigError
+from regard.families.bulk import Work, run_bulk, run_here
+from regard.families.on_ray import run_on_ray
 from regard.families.options import Columns, Engine, Glob, Json, Keys, Model, Precision, choose_columns, refuse_together
 from regard.families.surface import LookBody, Served, Surface, Terminal, Text, TextBody, Whole
-from regard.families.translate.lines import translate_lines
+from regard.families.translate.lines import translate_lines, translate_plainly
 from regard.families.translate.translation import Translation, join
 from regard.text.terms import read_terms
 
@@ -22,28 +24,46 @@ PART_IN_LETTERS = 20  # what it takes to join a part to others, in letters that 
 PATIENCE_QUICK, PATIENCE_SLOW = 5, 15
 
 
+File = Annotated[
+    Path | None,
+    typer.Argument(help="File to translate, or with --to a folder; default: standard input.", show_default=False),
+]
+To = Annotated[
+    Path | None,
+    typer.Option(help="Folder for files of the same names; what is there already is not done again."),
+]
+On = Annotated[
+    Literal["local", "ray"],
+    typer.Option(help="Where --to computes: here, or on the Ray cluster at RAY_ADDRESS, else one started here."),
+]
+Beam = Annotated[
+    int | None, typer.Option(min=1, help=f"Beam width; 1 is greedy decoding; default: {BEAM}, or N of --n-best.")
+]
+LengthPenalty = Annotated[
+    float | None, typer.Option(min=0, help="Length normalization of beam scores; 0 is none; default: 1.")
+]
+Terms = Annotated[
+    Path | None, typer.Option(help="Terminology constraints: a file of term, tab, translation.", show_default=False)
+]
+
+
 def command(
     out: Terminal,
     model: Model,
-    file: Annotated[
-        Path | None, typer.Argument(help="File to translate; default: standard input.", show_default=False)
-    ] = None,
+    file: File = None,
     text: Annotated[str | None, typer.Option(help="Translate this text instead.", show_default=False)] = None,
-    beam: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"Beam width; 1 is greedy decoding; default: {BEAM}, or N of --n-best."),
-    ] = None,
-    length_penalty: Annotated[
-        float | None, typer.Option(min=0, help="Length normalization of beam scores; 0 is none; default: 1.")
-    ] = None,
+    to: To = None,
+    on: On = "local",
+    columns: Annotated[str | None, typer.Option(help="Column of a Parquet file, by name; with --to.")] = None,
+    glob: Glob = [],  # noqa: B006
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
     max_length: Annotated[
         int | None, typer.Option(min=1, help="Most tokens of a translation; default: by the source.")
     ] = None,
     n_best: Annotated[int, typer.Option(min=1, help="Print the N best hypotheses: line ||| text ||| score.")] = 1,
     prefix: Annotated[str, typer.Option(help="Force every translation to begin with this.")] = "",
-    terms: Annotated[
-        Path | None, typer.Option(help="Terminology constraints: a file of term, tab, translation.", show_default=False)
-    ] = None,
+    terms: Terms = None,
     alignments: Annotated[
         bool, typer.Option("--alignments", help="Append the word alignment, such as 0-0 1-2.")
     ] = False,
@@ -54,29 +74,47 @@ def command(
 ) -> None:
     """Translate a file or standard input, line by line: line N of the output translates line N of the input.
 
+    With --to, the files of a folder are translated into another, in parts; the same command resumes what was
+    interrupted. Text may be packed (.gz, .bz2, .xz, .zst); a Parquet file gets one column more, `translation`.
+
     Example:
       regard translate models/en-de test.en --beam 4 > test.de
       echo "The dog sleeps." | regard translate models/en-de --alignments
+      regard translate models/en-de letters/ --to translated/ --on ray
     """
     refuse_together(text=text, file=file)
     refuse_together(prefix=prefix or None, terms=terms)
+    search = choose_search(beam, n_best, length_penalty, max_length, fast, engine)
+    search |= {"prefix": prefix, "terms": read_terms(terms) if terms else None}
+    bulk = {"--on ray": on == "ray", "--columns": columns, "--glob": glob}
+    if to is None and any(bulk.values()):
+        name = next(name for name, value in bulk.items() if value)
+        raise ConfigError(f"{name} is for files that are translated into a folder; add --to FOLDER")
+    if to is None:
+        search |= {"n_best": n_best, "scores": as_json or n_best > 1, "alignments": alignments}
+        translate_lines(out.open(model, engine, precision), file, text, out=out, as_json=as_json, **search)
+        return
+    for other in ({"text": text}, {"n_best": n_best > 1}, {"alignments": alignments}, {"json": as_json}):
+        refuse_together(to=to, **other)
+    if file is None:
+        raise ConfigError("--to is for a file or a folder of files; name it after the model")
+    work = Work(out.open(model, engine, precision), translate_plainly, search | {"scores": False})
+    wanted = choose_columns(columns, None)["columns"]
+    run_bulk(work, run_on_ray if on == "ray" else run_here, file, to, "translation", wanted, glob, out)
+
+
+def choose_search(
+    beam: int | None, n_best: int, length_penalty: float | None, max_length: int | None, fast: bool, engine: str | None
+) -> dict[str, Any]:
+    """How to search, as options of `translate_windows`; what cannot be asked for together is refused."""
     if beam is not None and n_best > beam:
         raise ConfigError(f"--n-best {n_best} is more than --beam {beam} keeps; raise --beam, or leave it out")
     if length_penalty is not None and beam == 1:
         raise ConfigError("--length-penalty ranks what a beam search finds; with --beam 1 there is nothing to rank")
     if fast and engine == "torch":
         raise ConfigError("--fast is for --engine ctranslate2; torch has no shortlist")
-    wanted = read_terms(terms) if terms else None
-    search: dict[str, Any] = {
-        "beam": beam or max(BEAM, n_best),
-        "n_best": n_best,
-        "max_length": max_length,
-        "fast": fast,
-    }
-    search |= {} if length_penalty is None else {"length_penalty": length_penalty}
-    output = {"scores": as_json or n_best > 1, "alignments": alignments, "as_json": as_json}
-    translate_lines(out.open(model, engine, precision), file, text, out=out, prefix=prefix, terms=wanted,
-                    **search, **output)  # fmt: skip
+    search: dict[str, Any] = {"beam": beam or max(BEAM, n_best), "max_length": max_length, "fast": fast}
+    return search | ({} if length_penalty is None else {"length_penalty": length_penalty})
 
 
 def train(

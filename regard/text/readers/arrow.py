@@ -7,6 +7,7 @@ unpacked, and what is read is counted, as of any packed file.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from regard.text.readers.pages import check_pages
 from regard.text.readers.rows import Choice, Lines, Row, Table
 
 BATCH, SMALL_BATCH = 256, 32  # rows that are decoded at a time; fewer where texts share beginnings
+GROUP_ROWS, GROUP_BYTES = 2**15, 2**26  # of a group of rows that is written, at least one of them
 LARGEST_FOOTER = 2**23  # bytes; more would take hundreds of megabytes to parse
 LONG = 2**16  # bytes from which on texts of a batch are taken one by one
 LONGEST = 2**27  # bytes of a text
@@ -53,6 +55,36 @@ def open_parquet(path: Path, lines: Lines, wanted: Choice | None) -> Table:
     with _named(path, arrow), parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
     return _table(path, arrow, schema, batches)
+
+
+def refuse_column(path: Path, column: str) -> None:
+    """An error if a Parquet file has a column of that name already."""
+    parquet = import_extra("pyarrow.parquet", "parquet", f"{path} is a Parquet file")
+    arrow = import_extra("pyarrow", "parquet", f"{path} is a Parquet file")
+    _check_footer(path)
+    with _named(path, arrow), parquet.ParquetFile(path) as file:
+        if column in file.schema_arrow.names:
+            raise CorpusError(f"{path} has a column {column!r}, which is the name of the one to be added; rename it")
+
+
+def copy_parquet(path: Path, to: Path, column: str, texts: Iterator[str]) -> None:
+    """Writes a Parquet file again, with one column more, which has a text for each row."""
+    parquet = import_extra("pyarrow.parquet", "parquet", f"{path} is a Parquet file")
+    arrow = import_extra("pyarrow", "parquet", f"{path} is a Parquet file")
+    with _named(path, arrow), open_regular(path) as raw, parquet.ParquetFile(path) as file:
+        metadata, added = file.metadata, arrow.field(column, arrow.string())
+        for group in range(metadata.num_row_groups):
+            for place in range(metadata.num_columns):
+                check_pages(path, raw, metadata.row_group(group).column(place))
+        with parquet.ParquetWriter(to, file.schema_arrow.append(added)) as writer:
+            held: list[Any] = []
+            for batch in file.iter_batches(BATCH, use_threads=False):
+                more = arrow.array(islice(texts, len(batch)), arrow.string())
+                held.append(arrow.Table.from_batches([batch]).append_column(added, more))
+                if sum(map(len, held)) >= GROUP_ROWS or sum(one.nbytes for one in held) >= GROUP_BYTES:
+                    writer.write_table(arrow.concat_tables(held))
+                    held = []
+            writer.write_table(arrow.concat_tables(held)) if held else None
 
 
 def open_arrow(path: Path, lines: Lines, wanted: Choice | None) -> Table:

@@ -9,8 +9,8 @@ import io
 import lzma
 import re
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -51,6 +51,14 @@ def open_unpacked(path: Path) -> io.BufferedReader:
         if re.match(magic, head):
             return io.BufferedReader(_Unpacked(file, path, opener(file, path)), BLOCK)
     return file
+
+
+@contextmanager
+def packed_writer(path: Path, suffix: str) -> Iterator[IO[bytes]]:
+    """Writes a file that is packed as the suffix says, if it says so."""
+    pack = PACKERS.get(suffix.lower())
+    with path.open("wb") as file, pack(file, path) if pack else nullcontext(file) as inside:
+        yield inside
 
 
 class _Unpacked(io.RawIOBase):
@@ -149,4 +157,19 @@ OPENERS: dict[bytes, Callable[[Any, Path], Any]] = {
     rb"BZh[1-9]1AY&SY": lambda file, path: _Frames(file, bz2.BZ2Decompressor),
     rb"\xfd7zXZ\0": lambda file, path: _Frames(file, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, WINDOW)),
     rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18": _open_zstd,
+}
+
+
+def _pack_zstd(file: IO[bytes], path: Path) -> Any:
+    with suppress(ImportError):
+        return import_module("compression.zstd").ZstdFile(file, "wb")
+    package = import_extra("zstandard", "zst", f"{path} is packed with Zstandard")
+    return package.ZstdCompressor().stream_writer(file, closefd=False)
+
+
+PACKERS: dict[str, Callable[[Any, Path], Any]] = {
+    ".gz": lambda file, path: gzip.GzipFile("", "wb", 6, file, mtime=0),
+    ".bz2": lambda file, path: bz2.BZ2File(file, "wb"),
+    ".xz": lambda file, path: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+    ".zst": _pack_zstd,
 }
