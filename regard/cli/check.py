@@ -142,7 +142,7 @@ def describe(report: Any) -> str:
 
     for finding in sorted(report.findings.values(), key=order):
         words = finding.words(report.shape)
-        lines += ["", f"{finding.count} {words['what']}", f"  harmful: {words['hurts']}"]
+        lines += ["", f"{finding.counted} {words['what']}", f"  harmful: {words['hurts']}"]
         lines += [f"  training {words['training']}", f"  fix: {words['fix']}"]
         for one in finding.examples:
             shown = f": {one['text']}" if one["text"] else ""
@@ -164,7 +164,7 @@ def print_problems(pairs: PairFiles | None, texts: Any, valid: PairFiles | None 
     for finding, words in harmful:
         one = finding.examples[0]
         print_status(
-            f"{finding.count} {words['what']} ({one['file']} line {one['line']}); training {words['training']}"
+            f"{finding.counted} {words['what']} ({one['file']} line {one['line']}); training {words['training']}"
         )
     if harmful:
         print_status("`regard check` shows examples and fixes")

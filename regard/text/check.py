@@ -1,6 +1,6 @@
 """Checks a corpus: what is wrong with text, where, whether it hurts, what training does about it, and how to fix it.
 
-Reads files as a stream of lines, however large; memory is bounded (at most about 400 MB, with 5 million pairs). Never
+Reads files as a stream of lines, however large; memory is bounded (at most about 400 MB). Never
 raises for what a line holds, only for files that cannot be read as lines at all.
 """
 
@@ -16,6 +16,7 @@ from regard.errors import CorpusError
 from regard.files import hash_file
 from regard.text.byte_lines import raw_lines, raw_pairs, raw_pieces
 from regard.text.corpus import UTF8_MARK, PairFiles, counted, guess_languages, kind_of, open_rows, verify_pairs
+from regard.text.duplicates import Duplicates
 from regard.text.languages import FUNCTION_WORDS, count_words, find_foreign, guess_language, likeness, words_of
 from regard.text.problems import EXAMPLES, LONGEST_LETTERS, LONGEST_WORDS, Report
 from regard.text.readers import find_kind
@@ -24,7 +25,6 @@ from regard.text.stories import look_like_stories, verify_stories
 
 Tick = Callable[[int, int], None]  # (lines, bytes) that were read
 TICK = 5000  # lines from one tick to the next
-MOST_KNOWN = 5_000_000  # pairs that duplicates are found among; 60 bytes each
 LONG_ENOUGH = 40  # characters of a line that is not there twice by chance
 QUICK, QUICK_SHARE = 10_000, 10  # pairs that a quick look has compared as a whole; then 500 of each ten times as many
 STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd]|\r")
@@ -176,7 +176,7 @@ class _PairChecks:
         self.report, self.files, self.held_out = report, files, held_out
         self.sides = _Side(report, files.source), _Side(report, files.target or files.source)
         self.shifts = ShiftFinder()
-        self._known: set[int] = set()
+        self._known = Duplicates()
         self._lengths = [0, 0]
         self._waiting: list[tuple[str, Path, int, str]] = []  # notes until shifts are known
         self._pairs: list[tuple[int, str, str]] = []
@@ -195,11 +195,8 @@ class _PairChecks:
             self._waiting.append(("copy", path, number, source))
         if self._is_odd(len(source), len(target)):
             self._waiting.append(("ratio", path, number, shown))
-        key = hash(f"{source}\t{target}")
-        if key in self._known:
-            report.note("repeated", path, number, shown)
-        elif len(self._known) < MOST_KNOWN:
-            self._known.add(key)
+        if count := self._known.add(f"{source}\t{target}"):
+            report.note("repeated", path, number, shown, count)
         if self.held_out and hash(source) in self.held_out:
             report.note("overlap", path, number, source)
         if is_compared:
@@ -209,6 +206,8 @@ class _PairChecks:
     def finish(self, valid: PairFiles | None) -> None:
         """Checks that need many pairs."""
         self._compare(whole=True)
+        if "repeated" in self.report.findings:
+            self.report.findings["repeated"].is_estimate = self._known.one_in > 1
         for side in dict.fromkeys(self.sides):
             side.finish()
         for stretch in self.shifts.found:

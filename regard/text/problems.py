@@ -44,7 +44,13 @@ class Finding:
 
     kind: str
     count: int = 0
+    is_estimate: bool = False  # of the count
     examples: list[dict[str, str | int]] = field(default_factory=list)
+
+    @property
+    def counted(self) -> str:
+        """The count, called an estimate where it is one."""
+        return f"About {self.count} (estimated)" if self.is_estimate else str(self.count)
 
     def words(self, shape: str) -> dict[str, str]:
         """What it is, whether it hurts, what training does about it, how to fix it."""

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import regard
+from regard.cli.check import describe
 from regard.cli.commands import app
 from regard.errors import CorpusError
 from regard.text.check import check_pairs, check_text, hashes_of
 from regard.text.corpus import PairFiles, read_pairs
+from regard.text.duplicates import Duplicates
 from regard.text.problems import LONGEST_LETTERS, LONGEST_WORDS, PROBLEMS
 from regard.text.running import TextFiles, read_documents
 
@@ -272,3 +274,14 @@ def test_a_training_begins_with_what_hurts(tmp_path):
              "--set", "model.layers=1", "--set", "model.width=32", "--set", "text.vocab_size=300"]  # fmt: skip
     told = CliRunner().invoke(app, [str(word) for word in words])
     assert told.exit_code == 0 and "1 line with HTML tags or entities (a.en line 7)" in told.output
+
+
+def test_duplicates_beyond_what_is_held_are_estimated_and_called_so(tmp_path, monkeypatch):
+    """4,000 of 12,000 pairs are there twice, and 1,000 hashes are held."""
+    monkeypatch.setattr("regard.text.check.Duplicates", lambda: Duplicates(most=1000))
+    pairs = [f"a{n} b\tc{n} d" for n in range(8000)]
+    (tmp_path / "p.tsv").write_text("\n".join([*pairs, *pairs[:4000]]))
+    report = check_pairs(PairFiles.of(tmp_path / "p.tsv"))
+    found = report.findings["repeated"]
+    assert found.is_estimate and 3000 < found.count < 5000
+    assert f"About {found.count} (estimated) duplicate pairs" in describe(report)
