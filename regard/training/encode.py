@@ -11,10 +11,11 @@ from typing import Any
 from regard.config import RunConfig
 from regard.data.store import TokenStore
 from regard.data.tokens import Array, find_anchors
+from regard.machine import count_bytes_read
 from regard.text.corpus import LeftOut
 from regard.text.stream import Examples
 from regard.text.tokenizer import Tokenizer
-from regard.training.recipe import Check, Encoded, Recipe
+from regard.training.recipe import Check, Corpus, Encoded, Recipe
 
 TRIED = 2000  # examples that are encoded before anything is written
 READING, LEARNING, ENCODING = "reading the text", "learning the vocabulary", "encoding the text"
@@ -30,11 +31,15 @@ class Preparing:
     left: float | None = None  # seconds until the stage is over, if that can be known
 
 
-def survey(examples: Examples, check: Check) -> Iterator[Preparing]:
+def survey(corpus: Corpus, check: Check) -> Iterator[Preparing]:
     """Reads the text for the first time."""
-    for done in examples.survey():
+    total = sum(path.stat().st_size for path in corpus.paths.values() if path.exists())
+    began, before = time.monotonic(), count_bytes_read()
+    for done in corpus.examples.survey():
         check()
-        yield Preparing(READING, done)
+        read = count_bytes_read() - before
+        left = (time.monotonic() - began) * max(0, total - read) / read if read else None
+        yield Preparing(READING, done, left=left)
 
 
 def try_encoding(recipe: Recipe, examples: Examples, tokenizer: Tokenizer, config: RunConfig) -> None:

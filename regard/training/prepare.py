@@ -115,7 +115,7 @@ def _restore_survey(run: Path, corpus: Corpus, check: Check) -> Generator[Prepar
     try:
         corpus.examples.restore(json.loads(read_regular(run / SURVEY, MOST_SURVEY_BYTES)))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        yield from survey(corpus.examples, check)
+        yield from survey(corpus, check)
         write_whole(run / SURVEY, json.dumps(corpus.examples.state()) + "\n")
 
 
@@ -147,7 +147,7 @@ def _prepare_new(
 ) -> Preparation:  # fmt: skip
     corpus = recipe.read(train_files, valid_files, resolve(wanted, recipe.config))
     with named(corpus.paths.values()):
-        yield from survey(corpus.examples, check)
+        yield from survey(corpus, check)
     config = decide(recipe, corpus, init_from.shape(wanted) if init_from else wanted)
     refuse_unused(recipe, wanted, config)
     yield Preparing(LEARNING, 0)

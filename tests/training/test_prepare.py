@@ -55,6 +55,16 @@ def test_encoding_that_was_stopped_continues_and_ends_with_the_same_bytes(tmp_pa
     assert weights[0] == weights[1]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process reads")
+def test_every_stage_that_takes_long_says_how_long_it_will_take(tmp_path, family_files, small_chunks):
+    events = [
+        event for event in train(tmp_path / "m", family_files["translate"]) if isinstance(event, regard.Preparing)
+    ]
+    for stage in ("reading the text", "encoding the text"):
+        left = [event.left for event in events if event.stage == stage]
+        assert len(left) > 2 and all(one is not None and one >= 0 for one in left), stage
+
+
 def test_a_run_is_resumed_without_reading_its_text(tmp_path, family_files):
     files = family_files["translate"]
     train(tmp_path / "m", files)
