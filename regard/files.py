@@ -131,7 +131,9 @@ def write_whole(path: Path, content: bytes | str | Callable[[Path], None]) -> No
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)  # on a full disk it would be in the way of making room
         if "I/O error" in str(problem):  # as writers in Rust say it
-            raise OSError(str(problem)) from None
+            raise OSError(errno.EIO, str(problem).rpartition("I/O error: ")[2], str(path)) from None
+        if isinstance(problem, OSError):
+            problem.filename = problem.filename2 or problem.filename or str(path)  # a full disk is of no file
         raise
     sync(path.parent)
 

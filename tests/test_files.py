@@ -1,9 +1,13 @@
 """Files are written whole, links are never followed for writing, and what is not a regular file is not read."""
 
 import os
+import resource
+import shutil
 import socket
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from regard.files import hash_file, open_regular, parse_json, read_regular, write_whole
 
@@ -85,3 +89,20 @@ def test_half_a_character_in_json_is_refused(text):
     for content in (text, text.encode()):
         with pytest.raises(ValueError, match="half a character"):
             parse_json(content)
+
+
+def test_a_full_disk_names_the_file_that_was_to_be_written(tmp_path):
+    (tmp_path / "large").write_bytes(bytes(5000))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # of a file; to a writer it is as a full disk
+    try:
+        for content in (
+            bytes(5000), lambda path: shutil.copyfile(tmp_path / "large", path),
+            lambda path: save_file({"a": torch.zeros(5000)}, path),
+        ):  # fmt: skip
+            with pytest.raises(OSError, match="File too large") as caught:
+                write_whole(tmp_path / "new", content)
+            assert caught.value.filename.startswith(str(tmp_path)) and "new" in caught.value.filename
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path.name for path in tmp_path.iterdir()] == ["large"]

@@ -39,7 +39,8 @@ def handle_errors(function: Callable[P, None]) -> Callable[P, None]:
         except OSError as problem:
             if os.environ.get("REGARD_DEBUG"):
                 traceback.print_exc()
-            print_status(f"Error: {problem.filename or 'a file'} cannot be used: {problem.strerror or problem}")
+            place = problem.filename2 or problem.filename or "a file"  # of a copy, the new one
+            print_status(f"Error: {place} cannot be used: {problem.strerror or problem}")
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             print_status("Interrupted.")
