@@ -39,7 +39,7 @@ def check_fields(model: type[B], fields: dict[str, Any], status: int = 422) -> B
     try:
         return model.model_validate(fields)
     except ValidationError as problem:
-        found = problem.errors(include_url=False)[0]
+        found = min(problem.errors(include_url=False), key=lambda one: one["type"] != "value_error")  # of several kinds
         raise RequestError(status, _reason(str(found["loc"][0]), found)) from None
 
 

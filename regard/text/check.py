@@ -326,7 +326,7 @@ def hashes_of(paths: list[Path], like: PairFiles | None = None) -> frozenset[int
         else:
             raws = (raw for _, raw in raw_pieces(path))
         for raw in raws:
-            text = raw.removesuffix(b"\n").removesuffix(b"\r").decode(errors="replace")
+            text = raw.removesuffix(b"\n").removesuffix(b"\r").removeprefix(UTF8_MARK).decode(errors="replace")
             if text.strip() and (like or len(text) >= LONG_ENOUGH):
                 found.add(hash(text))
     return frozenset(found)

@@ -25,6 +25,8 @@ def read_stdin(what: str) -> str:
     raw = sys.stdin.buffer.read(LONGEST_LINE + 1)
     if len(raw) > LONGEST_LINE:
         raise CorpusError(f"{STDIN} has more than {LONGEST_LINE // 2**20} MB; {what} is shorter")
+    if b"\0" in raw:
+        raise CorpusError(f"{STDIN} has a NUL byte; it is not text (tr -d '\\000' removes it)")
     try:
         return raw.removeprefix(UTF8_MARK).decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as problem:
@@ -92,4 +94,5 @@ def unknown_parts(tokenizer: Any, texts: Iterable[str]) -> list[str]:
 def name_unknown(parts: list[str]) -> str:
     """A note on them."""
     more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
-    return f"never seen in training, and read as unknown: {', '.join(parts[:SHOWN])}{more}"
+    shown = ["".join(one if one.isprintable() else ascii(one)[1:-1] for one in part) for part in parts[:SHOWN]]
+    return f"never seen in training, and read as unknown: {', '.join(shown)}{more}"

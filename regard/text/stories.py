@@ -20,7 +20,7 @@ from pathlib import Path
 
 from regard.errors import CorpusError
 from regard.text.corpus import read_lines
-from regard.text.given import read_stdin
+from regard.text.given import STDIN, read_stdin
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 NUMBERED = re.compile(r"\s*(\d+)\s+(.*)")
@@ -77,7 +77,9 @@ def read_sentences(path: Path | None) -> list[str]:
     plain = [line for line in lines if line.strip() and "\t" not in line]
     numbered = [NUMBERED.fullmatch(line) for line in plain]
     texts = [found[2] for found in numbered if found] if all(numbered) else plain
-    return [sentence for text in texts for sentence in split_sentences(text)]
+    if found := [sentence for text in texts for sentence in split_sentences(text)]:
+        return found
+    raise CorpusError(f"{path or STDIN} has no sentence in it; a story has one a line, or several")
 
 
 def split_sentences(text: str) -> list[str]:

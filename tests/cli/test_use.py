@@ -115,6 +115,10 @@ def test_standard_input_is_read_as_a_file_is(writer_folder, answerer_folder, tmp
         assert code == 0 and json.loads(out)["prompt"] == prompt, err
     code, _, err = run("write", writer_folder, "-", *words, text=b"The \xff")
     assert code == 1 and "standard input is not UTF-8 (byte 5 is 0xff); convert it" in err
+    code, _, err = run("write", writer_folder, "-", *words, text=b"The \0")
+    assert code == 1 and "standard input has a NUL byte" in err
+    code, _, err = run("answer", answerer_folder, "-", "What color is Greg?", text=b"\n \n")
+    assert code == 1 and "standard input has no sentence in it" in err
     told = []
     for raw in (
         b"\xef\xbb\xbf1 Brian is a frog.\r\n2 Greg is\x0ba frog.\r\n",

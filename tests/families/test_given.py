@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import regard
 from regard.cli.commands import app
 from regard.families.translate.translation import notes_on
+from regard.text.given import name_unknown
 from regard.text.tokenizer import Tokenizer
 
 STORY, QUESTION = ["Brian is a frog.", "Brian is yellow."], "What color is Brian?"
@@ -108,6 +109,7 @@ def test_a_writer_tells_characters_it_has_never_seen(letters):
     assert writer.sample("漢", tokens=2).unknown == ["漢"]
     run = CliRunner().invoke(app, ["write", str(letters), "The 漢", "--tokens", "2"])
     assert run.exit_code == 0 and run.stderr == "Note: never seen in training, and read as unknown: 漢\n"
+    assert name_unknown(["\ufeff", "a\u200b"]) == "never seen in training, and read as unknown: \\ufeff, a\\u200b"
 
 
 def test_looking_at_a_text_longer_than_a_writer_sees_shows_its_end_and_says_so(letters, tmp_path):
@@ -171,6 +173,6 @@ def test_files_that_an_evaluation_leaves_out_of_a_folder_are_named(letters, fill
 
 
 def test_a_prompt_without_end_or_not_in_utf8_is_refused_in_one_line(letters):
-    for given, why in ((b"a" * (2**20 + 1), "more than 1048576 characters"), (b"\xff\xfe", "not UTF-8")):
+    for given, why in ((b"a" * (2**20 + 1), "more than 1 MB"), (b"\xff\xfe", "not UTF-8")):
         run = CliRunner().invoke(app, ["write", str(letters), "-"], input=given)
         assert run.exit_code == 1 and run.stderr.startswith("Error: standard input") and why in run.stderr

@@ -17,6 +17,7 @@ TEXT = "The old dog sleeps in the garden."
     ("/translate", {"q": "x" * 30_000, "source": "en", "target": "fr"}, 413, "30000 characters"),
     ("/translate", {"q": "x", "source": "en", "target": "fr", "format": "pdf"}, 400, "text or html"),
     ("/translate", {"q": "\ud800", "source": "en", "target": "fr"}, 400, "half a character"),
+    ("/api/translate", {"text": ["A.", "\ud800"]}, 422, "half a character"),
     ("/api/translate", {"text": "x", "beam": 500}, 422, "beam is 500"),
     ("/api/translate", {"text": "x", "n_best": 0}, 422, "n_best is 0"),
     ("/api/translate", {"text": "x", "model": "gaps"}, 422, "a model to fill"),

@@ -97,6 +97,7 @@ def test_missing_files_and_folders_are_told(tmp_path):
         ("a.tsv", "one\n", "line 1 has 1 column, and column 2 is wanted"),
         ("a.jsonl", "{oops\n", "line 1 is not JSON"),
         ("a.jsonl", "[1]\n", "line 1 is not a JSON object"),
+        ("a.jsonl", "\n \n", "has no JSON object"),
         ("a.jsonl", '{"a": "x", "b": "y", "c": "z"}\n', "say which two"),
         ("a.jsonl", '{"a": "x", "b": 3}\n', "no text under the key 'b'"),
         ("a.jsonl", '{"a": "x", "b": "\\ud800"}\n', "not text"),

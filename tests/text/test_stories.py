@@ -3,6 +3,7 @@
 import pytest
 
 import regard
+from regard.errors import CorpusError
 from regard.text.samples import induction, standard_library
 from regard.text.stories import hold_out_stories, read_sentences, read_stories, write_stories
 
@@ -43,6 +44,9 @@ def test_sentences_of_a_story_may_stand_as_they_like(tmp_path):
         assert read_sentences(tmp_path / "a.txt") == ["A b.", "C d!", "E f."]
     (tmp_path / "a.txt").write_text("3 men came.\nThey left.\n")
     assert read_sentences(tmp_path / "a.txt") == ["3 men came.", "They left."]
+    (tmp_path / "a.txt").write_text("\n \n1 Who?\tA\n")
+    with pytest.raises(CorpusError, match=r"a\.txt has no sentence in it"):
+        read_sentences(tmp_path / "a.txt")
 
 
 def test_questions_about_one_tale_stay_on_one_side(tmp_path):

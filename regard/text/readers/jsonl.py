@@ -12,6 +12,8 @@ from regard.text.readers.rows import Choice, Lines, Row, Table
 def open_jsonl(path: Path, lines: Lines, wanted: Choice | None) -> Table:
     """Keys are those of the first object."""
     first: dict[str, Any] = next((entry for _, entry in _entries(path, lines())), {})
+    if not first:
+        raise CorpusError(f'{path} has no JSON object with texts in it, as {{"de": …, "en": …}}; each line must be one')
     names = [name for key, value in first.items() for name in _names(key, value)]
 
     def rows(places: Sequence[int]) -> Iterator[Row]:
