@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from regard import __version__
@@ -16,7 +17,7 @@ from regard.config import resolve
 from regard.engines.cache import WEIGHTS as FAST_WEIGHTS
 from regard.engines.cache import CTranslate2Cache
 from regard.errors import ConfigError, FolderError
-from regard.families import all_families, import_part
+from regard.families import all_families
 from regard.folder import CONFIG, FORMAT, WEIGHTS, Content, ModelFolder, ModelInfo, refuse_existing, write_model
 from regard.formats import bert, bert_generation
 from regard.formats.tokenizers import CONFIG as TOKENIZING
@@ -102,7 +103,7 @@ def export_model(model: Path, kind: str, to: Path) -> str:
 
 
 def _to_huggingface(folder: ModelFolder, to: Path) -> str:
-    trained = {name: import_part(one.pipeline) for name, one in all_families().items() if one.recipe}
+    trained = {name: resolve_name(one.pipeline) for name, one in all_families().items() if one.recipe}
     exported = [name for name, pipeline in trained.items() if pipeline.auto_class]
     if (task := folder.info.task) not in exported:
         raise ConfigError(f"{folder.folder} is a model to {task}; those to {', '.join(exported)} are exported")

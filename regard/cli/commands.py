@@ -3,6 +3,7 @@
 import inspect
 import os
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from regard import __version__
 from regard.cli.family import CommandGroup, list_commands
 from regard.cli.output import print_data, print_status
 from regard.errors import ConfigError
-from regard.families import all_families, import_part
+from regard.families import all_families
 
 app = typer.Typer(
     name="regard",
@@ -76,7 +77,7 @@ def demo(
     name = task or next(iter(DEMOS))
     if name not in DEMOS:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(DEMOS)}")
-    show = import_part(DEMOS[name])
+    show = resolve_name(DEMOS[name])
     if direction and "direction" not in inspect.signature(show).parameters:
         raise ConfigError(f"--direction {direction} is for translations; a demo of {name} has none, leave it out")
     refuse_file_of_others(to / PAGE)  # before anything is learned

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import typer
@@ -13,7 +14,7 @@ from typer.core import TyperGroup
 
 from regard.cli.output import handle_errors, hint_at_typing, print_data, print_status, stream
 from regard.errors import ConfigError
-from regard.families import all_families, find_family, find_surface, import_part
+from regard.families import all_families, find_family, find_surface
 from regard.load import load
 
 # Commands that belong to no family: where each is, and its line in the list, which its own help begins with.
@@ -73,7 +74,7 @@ class CommandGroup(TyperGroup):
             return make_command(cmd_name, handed_over(find_surface(cmd_name).command, out=Terminal(cmd_name)))
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        found = import_part(f"regard.cli.{COMMANDS[cmd_name][0]}")
+        found = resolve_name(f"regard.cli.{COMMANDS[cmd_name][0]}")
         return typer.main.get_command(found) if isinstance(found, typer.Typer) else make_command(cmd_name, found)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

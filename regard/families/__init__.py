@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from importlib.metadata import entry_points
+from pkgutil import resolve_name
 from typing import Any
 
 from regard.errors import ConfigError
@@ -75,16 +75,10 @@ def find_recipe(name: str) -> Any:
 
         known = [one.name for one in all_families().values() if one.recipe]
         raise ConfigError(f"there is no task {name}{nearest(name, known)}")
-    return import_part(family.recipe)
+    return resolve_name(family.recipe)
 
 
 def find_surface(name: str) -> Any:
     """How the family of this name is used from outside; the plain way where it does not say."""
     family = find_family(name)
-    return import_part(family.surface if family and family.surface else PLAIN)
-
-
-def import_part(where: str) -> Any:
-    """The object at module:object."""
-    module, _, name = where.partition(":")
-    return getattr(import_module(module), name)
+    return resolve_name(family.surface if family and family.surface else PLAIN)

@@ -1,10 +1,11 @@
 """The model in a folder, opened as its family's pipeline. Imports nothing of training."""
 
 from pathlib import Path
+from pkgutil import resolve_name
 
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError, FolderError, RegardError
-from regard.families import all_families, find_family, import_part
+from regard.families import all_families, find_family
 from regard.families.pipeline import Pipeline
 from regard.folder import ABOUT, TRIES, ModelFolder
 
@@ -36,5 +37,5 @@ def _open(folder: ModelFolder, options: EngineOptions) -> Pipeline:
         raise FolderError(f"{folder.path / ABOUT} has the task {name[:40]!r}, which is none of "
                           f"{', '.join(all_families())}; it was changed or damaged, or made by a newer version or by a "
                           f"package that is not installed")  # fmt: skip
-    opened: Pipeline = import_part(family.pipeline)(folder, options)
+    opened: Pipeline = resolve_name(family.pipeline)(folder, options)
     return opened

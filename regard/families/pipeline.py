@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from regard.engines.cache import CTranslate2Cache, open_cache
 from regard.engines.options import EngineOptions
 from regard.engines.stored import rows_of
 from regard.errors import ConfigError, FolderError
-from regard.families import import_part
 from regard.families.moving import Movable, one_reader
 from regard.folder import CONFIG, ModelFolder
 from regard.formats.generation import FILE as GENERATION
@@ -92,7 +92,7 @@ class Pipeline(Movable):
 
     def _read(self, tokenizer: Tokenizer) -> nn.Module:
         """The network in the folder."""
-        network: nn.Module = import_part(self.network)(self._folder, tokenizer)
+        network: nn.Module = resolve_name(self.network)(self._folder, tokenizer)
         return network
 
     def save(self, folder: str | Path) -> None:
@@ -106,7 +106,7 @@ class Pipeline(Movable):
 
     def _describe(self) -> tuple[Described, Numbers]:
         """The contents of the fast engine's copy; ConfigError where CTranslate2 has no such model."""
-        made: tuple[Described, Numbers] = import_part(self.fast_copy)(self._folder, self.tokenizer, self.generation)
+        made: tuple[Described, Numbers] = resolve_name(self.fast_copy)(self._folder, self.tokenizer, self.generation)
         return made
 
     def _fast_copy(self) -> CTranslate2Cache | None:
@@ -135,7 +135,7 @@ class Pipeline(Movable):
         precision = self._running.precision or "float32"
         pieces = name_rows(self.tokenizer.pieces, copy.facts["rows"][0])
         most = copy.facts["places" if self.reads_source else "room"][0]
-        engine = import_part(str(self.fast_engine))(copy.path, pieces, self.generation.ends, precision, most)
+        engine = resolve_name(str(self.fast_engine))(copy.path, pieces, self.generation.ends, precision, most)
         engine.has_shortlist = copy.has_shortlist
         known = copy.layouts(precision)
         engine.layouts = known or engine.measure()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -123,13 +122,6 @@ class Recipe:
     artifacts: Callable[[nn.Module, dict[str, Array], list[Any], Tokenizer], Artifacts] = no_artifacts
     # Of a model in training and the examples held out: its attention on a few of them.
     snapshot: Callable[[nn.Module, list[Any], Tokenizer], list[dict[str, Any]]] = no_snapshots
-
-
-def import_recipe(where: str) -> Recipe:
-    """The record of this name, as `Task.where` has it."""
-    module, _, name = where.partition(":")
-    found: Recipe = getattr(import_module(module), name)
-    return found
 
 
 def encode_json(content: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ import tempfile
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -31,7 +32,7 @@ from regard.training.diagnose import Diverged
 from regard.training.distributed import Command, Place, World, joined
 from regard.training.forked import ForkedWorker
 from regard.training.loop import Trainer
-from regard.training.recipe import Check, Recipe, TrainBatches, import_recipe
+from regard.training.recipe import Check, Recipe, TrainBatches
 from regard.training.record import START, STATE
 
 BYTES_PER_WEIGHT = 16  # the weight, its gradient, and Adam's two numbers
@@ -77,7 +78,7 @@ def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
         while message := json.loads(world.broadcast_text("")):
             if "config" not in message:
                 return dict(message)
-            recipe = import_recipe(message["recipe"])
+            recipe: Recipe = resolve_name(message["recipe"])
             config, state = resolve(message["config"], recipe.config), TrainState.model_validate(message["state"])
             tokenizer: Any = read_tokenizer(folder / RUN, rows=config.model.vocab_size)
             with deterministic(config.threads or 1):

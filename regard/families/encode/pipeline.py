@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from regard.engines.options import EngineOptions
 from regard.errors import FolderError
-from regard.families import import_part
 from regard.families.pipeline import Pipeline
 from regard.files import parse_json, read_regular
 from regard.folder import ModelFolder
@@ -33,7 +33,7 @@ class PlainPart(Pipeline):
 
     def _read(self, tokenizer: Tokenizer) -> nn.Module:
         network: nn.Module
-        network, self.dropped, self.new = import_part(self.network)(self._folder, tokenizer)
+        network, self.dropped, self.new = resolve_name(self.network)(self._folder, tokenizer)
         return network
 
 
