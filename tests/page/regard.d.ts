@@ -114,6 +114,19 @@ interface LookBox {
   show(fields: Record<string, unknown>): Promise<unknown>;
 }
 
+interface Translated extends Validated {
+  source_tokens: string[];
+  alignment: [number, number][];
+  alternatives: Translated[];
+}
+
+/** One validation of a training: sample outputs, and attention on a few examples. */
+interface Frame {
+  step: number;
+  samples: string[][];
+  probes: { rows: string[]; columns: string[]; maps: number[][][] }[];
+}
+
 interface BeamNode {
   next: Map<string, BeamNode>;
   scores: (number | null)[];

@@ -7,9 +7,10 @@ regard.panels.encode = (model) => {
     regard.complain("");
     const texts = lines.value.split("\n").map((line) => line.trim()).filter(Boolean).slice(0, 20);
     if (!texts.length) return table.replaceChildren();
+    /** @type {{ vectors: number[][] }} */
     const { vectors } = await regard.askJson("/api/encode", { model: model.id, text: texts }, signal);
-    const length = (vector) => Math.hypot(...vector) || 1;
-    const cosine = (one, other) => one.reduce((sum, value, place) => sum + value * other[place], 0) / length(one) / length(other);
+    const length = (/** @type {number[]} */ vector) => Math.hypot(...vector) || 1;
+    const cosine = (/** @type {number[]} */ one, /** @type {number[]} */ other) => one.reduce((sum, value, place) => sum + value * other[place], 0) / length(one) / length(other);
     return table.replaceChildren(...texts.map((text, y) => regard.make("tr", {}, regard.make("td", {}, regard.make("bdi", {}, text)),
       ...vectors.slice(0, y + 1).map((other, x) => regard.make("td", { class: "number", "data-pair": `${y}-${x}` }, cosine(vectors[y], other).toFixed(2))))));
   });

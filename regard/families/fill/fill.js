@@ -16,6 +16,7 @@ regard.panels.fill = (model) => {
     }, hidden.has(place) ? "▢" : word), " "]));
     if (!hidden.size) return gaps.replaceChildren(regard.make("p", { class: "legend" }, "Click a word to hide it."));
     const masked = words.map((word, place) => (hidden.has(place) ? "[MASK]" : word)).join(" ");
+    /** @type {{ text: string, gaps: { text: string, probability: number }[][] }} */
     const filled = await regard.askJson("/api/fill", { model: model.id, text: masked }, signal);
     gaps.replaceChildren(regard.make("p", { class: "answer", dir: "auto" }, filled.text), ...filled.gaps.map((candidates) =>
       regard.make("table", {}, ...candidates.map((one) => regard.make("tr", {}, regard.make("td", {}, regard.make("bdi", {}, one.text)),

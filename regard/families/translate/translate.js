@@ -8,21 +8,20 @@ regard.panels.translate = (model) => {
   const look = regard.lookBox();
   let prefix = "";
 
-  const show = (found) => {
+  const show = (/** @type {Translated} */ found) => {
     const words = found.text.split(/\s+/).filter(Boolean), sources = found.source_tokens.join("").split(/\s+/).filter(Boolean);
     const mine = sources.map((word) => regard.make("span", { class: "token" }, word));
     const theirs = words.map((word, place) => regard.make("span", { class: "token", tabindex: "0", "data-word": place,
       onclick: () => offer(words, place) }, word));
-    const light = (side, place, isOn) => {
+    const light = (/** @type {string} */ side, /** @type {number} */ place, /** @type {boolean} */ isOn) => {
       for (const [s, t] of found.alignment) {
         if ((side === "target" ? t : s) === place) (side === "target" ? mine[s] : theirs[t])?.classList.toggle("lit", isOn);
       }
     };
-    for (const [spans, side] of [[mine, "source"], [theirs, "target"]]) {
-      spans.forEach((span, place) => {
-        for (const [name, isOn] of [["pointerenter", true], ["focus", true], ["pointerleave", false], ["blur", false]]) {
-          span.addEventListener(name, () => light(side, place, isOn));
-        }
+    for (const side of ["source", "target"]) {
+      (side === "target" ? theirs : mine).forEach((span, place) => {
+        for (const name of ["pointerenter", "focus"]) span.addEventListener(name, () => light(side, place, true));
+        for (const name of ["pointerleave", "blur"]) span.addEventListener(name, () => light(side, place, false));
       });
     }
     echo.replaceChildren(...mine.flatMap((span) => [span, " "]));
@@ -72,6 +71,7 @@ regard.beamTree = (found) => {
     }
     place.scores.push(one.score);
   }
+  /** @type {(place: BeamNode) => HTMLElement} */
   const draw = (place) => regard.make("ul", {}, ...[...place.next].map(([word, below]) => {
     const run = [word];
     while (below.next.size === 1 && !below.scores.length) { // a run of words without a choice stays on one line

@@ -3,6 +3,7 @@
 regard.panels.write = (model) => {
   const prompt = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Prompt", placeholder: "Begin a text …" });
   const out = regard.make("pre", { class: "written", dir: "auto", "aria-live": "polite" });
+  /** @type {(name: string, least: number, most: number, step: number, value: number) => { box: HTMLElement, value: () => number }} */
   const slider = (name, least, most, step, value) => {
     const readout = regard.make("output", {}, String(value));
     const input = regard.make("input", { type: "range", min: least, max: most, step, value, "aria-label": name });

@@ -3,11 +3,11 @@
 const regard = /** @type {Regard} */ (/** @type {unknown} */ ({ views: [], panels: {} })); // its type: tests/page/regard.d.ts
 
 regard.Data = class {
-  constructor(read) {
+  constructor(/** @type {(name: string) => string | null} */ read) {
     this.read = read; // name -> text of an inert element, or null while it is not there yet
     /** @type {Inspected["kinds"]} */
     this.kinds = {};
-    Object.assign(this, JSON.parse(read("seen")));
+    Object.assign(this, JSON.parse(read("seen") ?? "{}"));
     this.kept = new Map();
   }
 
@@ -17,7 +17,7 @@ regard.Data = class {
   }
 
   // kind: "cross", "text" … · key: "mean", "rollout", "alignment", "2-3" (layer and head from 1)
-  map(kind, key) {
+  map(/** @type {string} */ kind, /** @type {string} */ key) {
     const name = `${kind}-${key}`;
     if (this.kept.has(name)) return this.kept.get(name);
     const packed = this.read(name);
@@ -34,7 +34,7 @@ regard.Data = class {
 
   // Labels and values between tokens, or between words: the mean over the tokens of a row's word, and the
   // sum over those of a column's.
-  table(kind, key, byWords) {
+  table(/** @type {string} */ kind, /** @type {string} */ key, /** @type {boolean} */ byWords) {
     const about = this.kinds[kind];
     const values = this.map(kind, key);
     const [height, width] = [about.rows.length, about.columns.length];
@@ -47,7 +47,7 @@ regard.Data = class {
       for (const row of group) for (const column of others) sum += values[row * width + column];
       merged[y * columns.length + x] = sum / group.length;
     }));
-    const join = (labels, groups) => groups.map((group) => group.map((i) => labels[i]).join("").trim() || " ");
+    const join = (/** @type {string[]} */ labels, /** @type {number[][]} */ groups) => groups.map((group) => group.map((i) => labels[i]).join("").trim() || " ");
     return {
       rows: join(about.rows, rows), columns: join(about.columns, columns), values: merged,
       height: rows.length, width: columns.length,
@@ -57,6 +57,7 @@ regard.Data = class {
 
 // Places that belong together: of one word, or a special token for itself.
 regard.groups = (words) => {
+  /** @type {number[][]} */
   const groups = [];
   /** @type {number | null} */
   let last = null;

@@ -12,8 +12,8 @@ regard.views.push({
     const svg = regard.svg("svg", { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall, class: "lines" });
     const strokes = regard.svg("g", {});
     svg.append(strokes);
-    const middle = (index) => 6 + line * (index + 0.5);
-    const draw = (only) => {
+    const middle = (/** @type {number} */ index) => 6 + line * (index + 0.5);
+    const draw = (/** @type {number | null} */ only) => {
       strokes.replaceChildren();
       const faint = table.height * table.width > 2500 && only === null ? 0.2 : 0.03; // of many, only the strong ones
       for (let y = 0; y < table.height; y++) {

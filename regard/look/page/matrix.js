@@ -17,7 +17,7 @@ regard.matrix = (canvas, table, state, readout) => {
   const { width, height } = table;
   const ratio = window.devicePixelRatio || 1;
   const room = Math.max(280, Math.min(1100, (canvas.parentElement?.clientWidth ?? 0) - 8));
-  const longest = (labels) => Math.min(14, Math.max(...labels.map((label) => regard.shown(label).length)));
+  const longest = (/** @type {string[]} */ labels) => Math.min(14, Math.max(...labels.map((label) => regard.shown(label).length)));
   const left = 12 + 8 * longest(table.rows), above = 12 + 8 * longest(table.columns);
   const cell = Math.max(1, Math.min(34, Math.floor((room - left) / width)));
   const size = { x: left + cell * width + 8, y: above + cell * height + 8 };
@@ -41,7 +41,7 @@ regard.matrix = (canvas, table, state, readout) => {
   }
   regard.pen(dots).putImageData(image, 0, 0);
 
-  const paint = (pointed) => {
+  const paint = (/** @type {{ x: number, y: number } | null} */ pointed) => {
     const style = getComputedStyle(document.documentElement);
     const zoom = state.zoom, step = cell * zoom;
     draw.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -80,7 +80,7 @@ regard.matrix = (canvas, table, state, readout) => {
       draw.restore();
     }
   };
-  const find = (event) => {
+  const find = (/** @type {MouseEvent} */ event) => {
     const box = canvas.getBoundingClientRect(), step = cell * state.zoom;
     const x = Math.floor((event.clientX - box.left - left + state.moveX) / step);
     const y = Math.floor((event.clientY - box.top - above + state.moveY) / step);

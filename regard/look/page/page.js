@@ -41,6 +41,7 @@ regard.readHere = (name) => {
 
 regard.controls = (state, views, kinds) => {
   const about = state.data.kinds[state.kind];
+  /** @type {(name: string, options: string[][], chosen: string, change: (value: string) => void) => HTMLElement} */
   const choose = (name, options, chosen, change) => regard.make("select", { "aria-label": name, "data-pick": name,
     onchange: (event) => { change(event.target.value); state.refresh(); } },
   ...options.map(([value, label]) => regard.make("option", { value, selected: value === chosen }, label)));
@@ -82,7 +83,7 @@ regard.press = (state, views, kinds, event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || ["SELECT", "INPUT", "TEXTAREA"].includes(tagName)) return;
   const about = state.data.kinds[state.kind];
   let [layer, head] = state.key.includes("-") ? state.key.split("-").map(Number) : [1, 0];
-  const turn = (value, step, count) => ((value - 1 + step + count) % count) + 1;
+  const turn = (/** @type {number} */ value, /** @type {number} */ step, /** @type {number} */ count) => ((value - 1 + step + count) % count) + 1;
   const digit = Number(event.key);
   if (digit >= 1 && digit <= views.length) state.view = views[digit - 1].name;
   else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {

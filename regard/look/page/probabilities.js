@@ -10,7 +10,7 @@ regard.views.push({
       `Each token ${words}: the ${regard.more()} it is, the more of a surprise it was. Point at one for what was likeliest there.`));
     const line = regard.make("p", { class: "sentence", dir: "auto" });
     const table = regard.make("div", { class: "alternatives" });
-    const show = (index) => {
+    const show = (/** @type {number} */ index) => {
       const score = data.token_scores[index];
       const rows = score.alternatives.map(([token, probability]) => regard.make("tr",
         { class: token === score.token ? "chosen" : undefined },

@@ -19,6 +19,7 @@ regard.views.push({
     const mine = isPair ? rows.spans : columns.spans;
     const links = isPair && state.byWords ? regard.links(data) : [];
 
+    /** @type {HTMLElement[]} */
     let touched = [];
     const clear = () => {
       for (const span of touched) {
@@ -27,8 +28,8 @@ regard.views.push({
       }
       touched = [];
     };
-    const mark = (span, name) => { span.classList.add(name); touched.push(span); };
-    const paint = (spans, weights) => {
+    const mark = (/** @type {HTMLElement} */ span, /** @type {string} */ name) => { span.classList.add(name); touched.push(span); };
+    const paint = (/** @type {HTMLElement[]} */ spans, /** @type {number[]} */ weights) => {
       const most = regard.top(weights);
       spans.forEach((span, place) => {
         span.weight = weights[place];
@@ -40,14 +41,14 @@ regard.views.push({
         span.style.cssText = `background:${regard.css(color)};color:${regard.ink(color)}`;
       });
     };
-    const point = (side, index) => {
+    const point = (/** @type {string} */ side, /** @type {number} */ index) => {
       clear();
       const isRow = side === "row", others = isRow ? columns.spans : mine;
       paint(others, others.map((_, place) => table.values[isRow ? index * table.width + place : place * table.width + index]));
       for (const [x, y] of links) if ((isRow ? y : x) === index) mark(others[isRow ? x : y], "linked");
       mark((isRow ? mine : columns.spans)[index], "pointed");
     };
-    const listen = (spans, side) => spans.forEach((span, index) => {
+    const listen = (/** @type {HTMLElement[]} */ spans, /** @type {string} */ side) => spans.forEach((span, index) => {
       for (const event of ["pointerenter", "focus"]) span.addEventListener(event, () => point(side, index));
       span.addEventListener("pointerleave", clear);
     });
@@ -71,7 +72,7 @@ regard.sentence = (labels, side) => {
 // The alignment by places of words in a table: special tokens take places of their own there.
 regard.links = (data) => {
   const about = data.kinds.cross;
-  const places = (words) => {
+  const places = (/** @type {(number | null)[]} */ words) => {
     const found = new Map();
     regard.groups(words).forEach((group, place) => {
       if (words[group[0]] !== null) found.set(words[group[0]], place);

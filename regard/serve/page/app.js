@@ -15,7 +15,7 @@ regard.load = (script) => new Promise((done, failed) => {
   const tabs = regard.make("nav", { class: "models" }), stage = regard.make("div", {});
   const theme = regard.make("button", { title: "dark or light", onclick: () => regard.setTheme(regard.isDark() ? "light" : "dark") }, "☾");
   box.append(regard.make("header", {}, regard.make("h1", {}, "regard")), tabs, trouble, stage);
-  const open = (label, draw) => {
+  const open = (/** @type {string} */ label, /** @type {() => HTMLElement} */ draw) => {
     const tab = regard.make("button", { class: "tab", "data-model": label, onclick: () => {
       for (const other of tabs.children) other.classList.toggle("chosen", other === tab);
       regard.complain("");
@@ -25,6 +25,7 @@ regard.load = (script) => new Promise((done, failed) => {
     return tab;
   };
   try {
+    /** @type {any[]} */
     const models = await regard.askJson("/api/models"), runs = await regard.askJson("/api/runs");
     for (const script of new Set(models.map((model) => model.script).filter(Boolean))) await regard.load(script);
     for (const model of models) {

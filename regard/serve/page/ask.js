@@ -1,6 +1,7 @@
 "use strict";
 // Asking the server; a key, where one is needed, is asked for once and kept for this tab only.
 regard.ask = async (path, fields, signal) => {
+  /** @type {Record<string, string>} */
   const headers = { "Content-Type": "application/json" };
   const key = sessionStorage.getItem("regard-key");
   if (key) headers.Authorization = `Bearer ${key}`;
@@ -61,11 +62,11 @@ regard.after = (milliseconds, work) => {
 
 // An inspection as the server sends it: weights as they are, the rest as in a saved page.
 regard.LiveData = class extends regard.Data {
-  constructor(found) {
+  constructor(/** @type {Inspected} */ found) {
     super((name) => (name === "seen" ? JSON.stringify({ ...found, kinds: found.kinds }) : null));
   }
 
-  map(kind, key) {
+  map(/** @type {string} */ kind, /** @type {string} */ key) {
     const name = `${kind}-${key}`;
     if (!this.kept.has(name)) this.kept.set(name, Float32Array.from(regard.flatMap(/** @type {any} */ (this), this.kinds[kind], key)));
     return this.kept.get(name);

@@ -2,7 +2,9 @@
 // A running training: its curves as they grow, its sample outputs and attention over time.
 regard.panels.run = (name) => {
   const curves = regard.make("div", { class: "curves" }), status = regard.make("p", { class: "legend" });
-  const events = [], snapshots = regard.snapshots();
+  /** @type {Record<string, any>[]} */
+  const events = [];
+  const snapshots = regard.snapshots();
   const update = async () => {
     if (!curves.isConnected && events.length) return; // another tab is open
     try {
@@ -10,7 +12,7 @@ regard.panels.run = (name) => {
       const newest = events.length ? events[events.length - 1].step : 0;
       const known = new Set(events.filter((event) => event.step === newest).map((event) => JSON.stringify(event)));
       const found = await regard.askJson(`/api/runs/${encodeURIComponent(name)}?after=${newest - 1}`);
-      events.push(...found.events.filter((event) => !known.has(JSON.stringify(event))));
+      events.push(...found.events.filter((/** @type {unknown} */ event) => !known.has(JSON.stringify(event))));
       const named = events.map((event) => ("learning_rate" in event || !("loss" in event) ? event : { ...event, loss: undefined, "validation loss": event.loss }));
       const scores = [...new Set(named.flatMap((event) => Object.keys(event)))].filter((key) =>
         !["step", "seconds", "learning_rate", "skipped", "micro_batches"].includes(key));
@@ -30,6 +32,7 @@ regard.panels.run = (name) => {
 
 // Samples and probes of each validation; the slider goes through time, and stays at the end while it is there.
 regard.snapshots = () => {
+  /** @type {Frame[]} */
   const frames = [];
   const slider = regard.make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "moment of the training", id: "moment" });
   const moment = regard.make("output", { id: "moment-step" }), samples = regard.make("div", { class: "samples" });
@@ -37,7 +40,7 @@ regard.snapshots = () => {
   const seen = regard.make("div", { class: "probe" });
   const box = regard.make("section", { class: "snapshots", hidden: true }, regard.make("h2", {}, "Over time"),
     regard.make("p", { class: "choices" }, slider, moment), samples, regard.make("p", { class: "choices" }, probe, layer), seen);
-  const options = (select, labels) => {
+  const options = (/** @type {HTMLSelectElement} */ select, /** @type {string[]} */ labels) => {
     if (select.options.length === labels.length) return;
     select.replaceChildren(...labels.map((label, number) => regard.make("option", { value: number }, label)));
   };
@@ -61,7 +64,7 @@ regard.snapshots = () => {
   };
   for (const control of [slider, probe, layer]) control.addEventListener("input", draw);
   document.addEventListener("regard-theme", () => { if (box.isConnected && frames.length) draw(); });
-  const add = (more) => {
+  const add = (/** @type {Frame[]} */ more) => {
     if (!more.length) return;
     const isAtEnd = Number(slider.value) === frames.length - 1 || !frames.length;
     frames.push(...more);
@@ -78,7 +81,7 @@ regard.curve = (name, points) => {
   const [wide, tall] = [340, 150];
   const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
   const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  const place = ([x, y]) => `${40 + (wide - 50) * (right > left ? (x - left) / (right - left) : 0.5)},${tall - 20 - (tall - 30) * (high > low ? (y - low) / (high - low) : 0.5)}`;
+  const place = (/** @type {number[]} */ [x, y]) => `${40 + (wide - 50) * (right > left ? (x - left) / (right - left) : 0.5)},${tall - 20 - (tall - 30) * (high > low ? (y - low) / (high - low) : 0.5)}`;
   const svg = regard.svg("svg", { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall, role: "img", "aria-label": name, class: "curve" });
   const line = regard.svg("polyline", { points: points.map(place).join(" "), fill: "none" });
   svg.append(line);
