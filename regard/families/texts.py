@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from regard.errors import ConfigError
-from regard.text.corpus import LeftOut, refuse_unread
+from regard.text.corpus import LeftOut, headers_in, refuse_unread
 from regard.text.readers import find_kind
 from regard.text.readers.rows import Choice
 from regard.text.running import TextFiles
@@ -42,7 +42,8 @@ def corpus_of(role: str, files: TextFiles, valid_files: TextFiles | None, exampl
     for path, reason in (one for text in (files, valid_files) if text for one in text.skipped):
         skipped.setdefault(reason, []).append(path)
     left_out = [LeftOut(reason, len(paths), _some(paths), "files") for reason, paths in skipped.items()]
-    return Corpus(examples, paths, left_out, reading=files.reading)
+    headers = headers_in([path for path in files.paths if path in files.tables], files.wanted)
+    return Corpus(examples, paths, [*left_out, *headers], reading=files.reading)
 
 
 def _some(paths: list[Path]) -> str:

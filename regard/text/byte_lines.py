@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.text.corpus import LONGEST_LINE, PairFiles, each_pair, kind_of, limited_lines, open_rows, open_text
+from regard.text.corpus import PairFiles, each_pair, kind_of, open_rows
+from regard.text.lines import LONGEST_LINE, limited_lines, open_text
 from regard.text.readers.jsonl import text_under
 from regard.text.readers.rows import Choice
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from regard.errors import CorpusError
 from regard.files import hash_file
 from regard.text.byte_lines import raw_lines, raw_pairs, raw_pieces
-from regard.text.corpus import UTF8_MARK, PairFiles, counted, guess_languages, kind_of, open_rows, verify_pairs
+from regard.text.corpus import PairFiles, counted, guess_languages, kind_of, open_rows, verify_pairs
 from regard.text.duplicates import Duplicates
 from regard.text.languages import FUNCTION_WORDS, count_words, find_foreign, guess_language, likeness, words_of
+from regard.text.lines import UTF8_MARK
 from regard.text.problems import EXAMPLES, LONGEST_LETTERS, LONGEST_WORDS, Report
 from regard.text.readers import find_kind
 from regard.text.running import TextFiles, verify_documents

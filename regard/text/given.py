@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import ConfigError, CorpusError
-from regard.text.corpus import LONGEST_LINE, UTF8_MARK, limited_lines
+from regard.text.lines import LONGEST_LINE, UTF8_MARK, limited_lines
 from regard.text.readers.rows import Choice
 from regard.text.running import TextFiles
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import ConfigError, CorpusError
-from regard.text.corpus import HEAD, LONGEST_RUNNING, UTF16_MARKS, open_rows, read_lines, read_whole
+from regard.text.corpus import open_rows
+from regard.text.lines import HEAD, LONGEST_RUNNING, UTF16_MARKS, read_lines, read_whole
 from regard.text.readers import find_kind
 from regard.text.readers.documents import find_document
 from regard.text.readers.folders import files_below, find_shards, is_dataset, nothing_matches, refuse_splits

@@ -19,8 +19,8 @@ from itertools import islice
 from pathlib import Path
 
 from regard.errors import CorpusError
-from regard.text.corpus import read_lines
 from regard.text.given import STDIN, read_stdin
+from regard.text.lines import read_lines
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 NUMBERED = re.compile(r"\s*(\d+)\s+(.*)")

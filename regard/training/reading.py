@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import CorpusError
-from regard.text.corpus import fingerprint, open_text
+from regard.text.corpus import fingerprint
+from regard.text.lines import open_text
 from regard.training.recipe import Corpus
 
 BLOCK = 2**20  # bytes that are hashed at a time

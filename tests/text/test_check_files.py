@@ -12,7 +12,7 @@ import pytest
 from test_check import run
 
 from regard.errors import CorpusError
-from regard.text.corpus import read_lines
+from regard.text.lines import read_lines
 from regard.text.running import TextFiles, read_documents
 
 MEMORY = 1_200_000_000  # of addresses, for a check that imports numpy

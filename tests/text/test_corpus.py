@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import CorpusError
-from regard.text.corpus import PairFiles, guess_languages, read_lines, read_pairs
+from regard.text.corpus import PairFiles, guess_languages, read_pairs
+from regard.text.lines import read_lines
 
 
 def write(path, content):

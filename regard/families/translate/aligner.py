@@ -12,7 +12,8 @@ from regard.alignment.links import AlignmentScore, Links, align_words, read_phar
 from regard.decoding.found import Hypothesis
 from regard.errors import CorpusError
 from regard.folder import ModelFolder
-from regard.text.corpus import PairFiles, read_lines, read_pairs
+from regard.text.corpus import PairFiles, read_pairs
+from regard.text.lines import read_lines
 from regard.text.tokenizer import ROLES
 
 if TYPE_CHECKING:

@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from regard.cli.commands import app
+from regard.config import RunConfig
 from regard.errors import ConfigError, CorpusError
+from regard.families.texts import gather_texts
 from regard.families.translate.recipe import gather
+from regard.families.write.recipe import WRITE
 from regard.text.corpus import PairFiles, guess_languages, read_pairs
 
 PAIRS = [("Ein Haus am See.", "A house by the lake."), ("Ein Hund, der bellt.", "A dog that barks.")]
@@ -159,3 +162,18 @@ def test_columns_and_keys_are_refused_where_they_choose_nothing(tmp_path):
         gather("a.csv", columns=("a", "b"), keys=("a", "b"))
     with pytest.raises(CorpusError, match="two are wanted"):
         gather("a.csv", columns=("a",))
+
+
+def test_a_header_of_running_text_is_reported_when_training_begins(tmp_path):
+    write(tmp_path / "a.csv", "id,text\n" + "".join(f"{n},a line of text number {n}\n" for n in range(50)))
+    files, _ = gather_texts(tmp_path / "a.csv", columns="text")
+    corpus = WRITE.read(files, None, RunConfig())
+    assert [(one.reason, one.count, one.unit) for one in corpus.left_out] == [("a header", 1, "lines")]
+
+
+def test_what_is_left_out_of_a_folder_is_named_by_its_file(tmp_path):
+    (tmp_path / "d").mkdir()
+    write(tmp_path / "d" / "a.tsv", "a\tb\nc\td\n")
+    write(tmp_path / "d" / "b.tsv", "e\tf\n\tg\n")
+    _, left_out = read_pairs(PairFiles.of(tmp_path / "d", glob=["*.tsv"]))
+    assert left_out[0].example == f"{tmp_path / 'd' / 'b.tsv'} line 2"

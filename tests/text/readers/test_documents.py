@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from regard.errors import CorpusError
-from regard.text.corpus import read_lines
+from regard.text.lines import read_lines
 from regard.text.running import TextFiles
 
 ZIPPED = {

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from limits import run_within
 
 from regard.errors import CorpusError
-from regard.text.corpus import PairFiles, guess_languages, read_lines
+from regard.text.corpus import PairFiles, guess_languages
+from regard.text.lines import read_lines
 
 PACKERS = {
     "gz": gzip.compress,
