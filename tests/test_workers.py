@@ -77,6 +77,31 @@ def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_pat
     assert again.config.workers == 2 and again.note is None  # the layout in use is what is kept
 
 
+def test_a_worker_without_a_part_waits_for_the_others(tmp_path, pairs, may_fork):
+    """Begun by one process with one part: the second has nothing to compute, and the plan says so."""
+    one = {"train": {"grad_accumulation": 1}}
+    for to, steps in ((tmp_path / "m", 3), (tmp_path / "alone", 6)):
+        regard.train("translate", to=to, settings=merge(settings(steps, workers=1), one), **pairs)
+    more = merge(settings(6, workers=2), one)
+    plan = plan_of(list(regard.training("translate", to=tmp_path / "m", settings=more, **pairs)))
+    assert "1 of 2 workers has a part of a batch to compute" in plan.note
+    assert_same(state(tmp_path / "m"), state(tmp_path / "alone"), tolerance=1e-5)
+
+
+def test_a_run_that_is_only_prepared_is_laid_out_for_the_workers_that_train_it(tmp_path, pairs, may_fork):
+    """Text is prepared on one machine, stopped before the first step, and trained by many: as if they had begun it."""
+    by = [merge(TINY, {"stop": {"steps": 8}, "workers": workers}) for workers in (0, 1, 2)]
+    for event in (events := regard.training("translate", to=tmp_path / "m", settings=by[1], **pairs)):
+        if isinstance(event, regard.Plan):
+            events.close()
+    store = (tmp_path / "m" / "run" / "tokens.json").stat().st_mtime_ns
+    plan = plan_of(list(regard.training("translate", to=tmp_path / "m", settings=by[2], **pairs)))
+    assert (plan.step, plan.config.workers, plan.config.train.grad_accumulation, plan.note) == (0, 2, 2, None)
+    assert (tmp_path / "m" / "run" / "tokens.json").stat().st_mtime_ns == store
+    regard.train("translate", to=tmp_path / "fresh", settings=by[2], **pairs)
+    assert_same(state(tmp_path / "m"), state(tmp_path / "fresh"))
+
+
 def test_sharded_weights_are_those_of_one_process_and_open_with_any_number(tmp_path, pairs, alone, may_fork):
     """FSDP: after 20 steps each weight is within 1e-5 of one process with the same batches."""
     to = tmp_path / "m"

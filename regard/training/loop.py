@@ -182,9 +182,9 @@ class Trainer(Generic[B]):
     def _take(self) -> list[B]:
         """This process's share of the next batches."""
         mine = range(self.world.rank, self.parts, self.world.size)
-        if self._batches is None:
+        if mine and self._batches is None:  # a run that was begun by fewer processes may have no part for this one
             self._batches = Prefetcher(self._make, (s * self.parts + part for s in count(self.step) for part in mine))
-        return [next(self._batches) for _ in mine]
+        return [next(self._batches) for _ in mine] if self._batches else []
 
     def _make(self, position: int) -> B:
         batch = self.batches(position)

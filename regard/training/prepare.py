@@ -21,11 +21,12 @@ from regard.formats.tokenizers import read_tokenizer
 from regard.text.corpus import LeftOut
 from regard.text.running import named
 from regard.text.tokenizer import Tokenizer
+from regard.training.checkpoint import CheckpointStore
 from regard.training.encode import LEARNING, Preparing, encode_corpus, survey, try_encoding
 from regard.training.init_from import InitFrom
 from regard.training.reading import describe_reading, other_facts, other_text
 from regard.training.recipe import Check, Corpus, Recipe
-from regard.training.record import RECORD, START, SURVEY, clear, write_record
+from regard.training.record import RECORD, START, STATE, SURVEY, clear, write_record
 from regard.training.settings import refuse_unused
 
 PATIENCE = 8  # validations in a row without improvement before early stopping, where no stop is set
@@ -104,10 +105,16 @@ def prepare(
     config = resolve(merge(kept, wanted | ({"workers": launched} if launched else {})), recipe.config)
     refuse_unused(recipe, wanted, config)
     _refuse_changes(run, differences(before, config), changed)
+    note = _note(before, config)
+    if note and CheckpointStore(run / STATE).newest() is None:  # no step was made: as if these workers had begun it
+        record.pop("measured", None)
+        free = {name: wanted.get(name) for name in ("threads", "shard")}
+        asked = wanted.get("train", {}).get("grad_accumulation")
+        config, note = change(config, free | {"train": {"grad_accumulation": asked}}), None
     tokenizer: Any = read_tokenizer(run, rows=before.model.vocab_size)
     record |= reading
     store = yield from _encode(recipe, run, corpus, tokenizer, config, check)
-    return PreparedRun(config, tokenizer, DatasetInfo.of(corpus, store, record), record, _note(before, config))
+    return PreparedRun(config, tokenizer, DatasetInfo.of(corpus, store, record), record, note)
 
 
 def _restore_survey(run: Path, corpus: Corpus, check: Check) -> Generator[Preparing]:
@@ -191,9 +198,11 @@ def _note(before: RunConfig, now: RunConfig) -> str | None:
     """Who computes may change in the middle of a run; what is computed then only differs by rounding."""
     if all(getattr(before, name) == getattr(now, name) for name in ("workers", "threads", "shard")):
         return None
+    parts, workers = now.train.grad_accumulation or 1, now.workers or 1
+    idle = f". Only {parts} of {workers} workers has a part of a batch to compute" if parts < workers else ""
     return (
         f"Begun with {before.layout}, resumed with {now.layout}: the batches are the same, but from here on "
-        f"the run is no longer bit for bit what it would have been"
+        f"the run is no longer bit for bit what it would have been{idle}"
     )
 
 
