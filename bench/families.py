@@ -98,5 +98,7 @@ def ask(folder: Path, **options: Any) -> None:
             opened("The", tokens=3, seed=1)
         case "fill":
             opened.fill("The [MASK].", top=1)
-        case _:
+        case "encode":
+            opened.encode(["The dog sleeps.", "A cat."])
+        case "answer":
             opened(["Brian is a frog."], "What color is Brian?")

@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import families
 from crafted import NUMBERS, TEXTS, headers, tokenizers
 from splitters import TEXT
 from strangers import KINDS as ARCHITECTURES
 from strangers import draw_folder
 
-import regard
 from regard.convert import import_model
 
 WANTED = [(architecture, "any") for architecture in ARCHITECTURES] + [
@@ -91,16 +91,7 @@ def _make_opus(folder: Path) -> None:
 
 def ask(folder: Path, to: Path | None = None) -> None:
     """Opens a downloaded model and runs it; then imports it into another folder, if one is given."""
-    opened: Any = regard.load(folder)
-    match opened.info.task:
-        case "translate":
-            opened("The dog sleeps.", beam=1, max_length=5)
-        case "write":
-            opened("The", tokens=3, seed=1)
-        case "fill":
-            opened.fill("The [MASK].", top=1)
-        case "encode":
-            opened.encode(["The dog sleeps.", "A cat."])
+    families.ask(folder)
     if to is not None:
         shutil.rmtree(to, ignore_errors=True)  # of an earlier try
         import_model(str(folder), to)
