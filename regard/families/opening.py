@@ -24,9 +24,12 @@ def open_model(
                 raise ConfigError(f"{folder} is a model to {opened.info.task}, which is opened as "
                                   f"{type(model).__name__} and not as {family.__name__}")  # fmt: skip
             return model
-        except (RegardError, OSError):
-            if not left or not opened.has_changed():  # else a training has put a new model there meanwhile
-                raise
+        except (RegardError, OSError) as problem:
+            if left and opened.has_changed():
+                continue  # a training has put a new model there meanwhile
+            if isinstance(problem, FolderError) and str(folder) not in str(problem):
+                raise FolderError(f"{folder}: {problem}") from None  # of a file by its bare name, or of a weight
+            raise
     raise AssertionError("the last try returns or raises")
 
 
