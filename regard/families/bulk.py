@@ -6,6 +6,7 @@ the parts of a file are joined when none is missing: whatever is interrupted, ev
 
 import json
 import os
+import stat
 import sys
 import time
 from collections import deque
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 
 from regard.errors import CorpusError, RunError
 from regard.families.surface import Terminal
-from regard.files import MARK, locked, make_own, read_regular, remove_left_over, write_whole
+from regard.files import MARK, locked, make_own, read_regular, refuse_other_kind, remove_left_over, write_whole
 from regard.text.byte_lines import raw_lines
 from regard.text.corpus import open_rows
 from regard.text.given import decode_line
@@ -156,7 +157,7 @@ def run_bulk(
     """Answers all texts of a file or folder into another folder; those that are there already are not done again."""
     files = find_bulk(source, to, column, wanted, glob, out.status)
     began, lines = time.monotonic(), 0
-    with _owned(to), LineProgress(sys.stderr.isatty()) as progress:
+    with _owned(to, files), LineProgress(sys.stderr.isatty()) as progress:
         there = sum(file.to.exists() for file in files)
         _keep_record(to, work, files, wanted)
         if there:
@@ -199,11 +200,14 @@ def find_bulk(
 
 
 @contextmanager
-def _owned(to: Path) -> Iterator[None]:
-    """The folder, for this process alone; one that holds files of others is refused."""
+def _owned(to: Path, files: list[BulkFile]) -> Iterator[None]:
+    """The folder, for this process alone; one that holds files of others, or a link to a folder, is refused."""
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         make_own(to)
+        for inside in {one for file in files for path in (file.to, file.parts / "0") for one in path.parents} - {to}:
+            if inside.is_relative_to(to):
+                refuse_other_kind(inside, stat.S_IFDIR)
     except OSError as problem:
         raise RunError(f"{problem.filename or to} cannot be written: {problem.strerror}, or choose another folder with "
                        f"--to") from None  # fmt: skip

@@ -153,9 +153,26 @@ def test_answers_of_other_models_options_and_texts_are_not_mixed(folder, tmp_pat
     assert code == 1 and ".regard.json cannot be read" in err
 
 
+@pytest.mark.parametrize("name", [".parts", ".parts/deep", "deep"])
+def test_links_in_the_folder_are_not_followed(folder, tmp_path, name):
+    """A folder of a stranger may carry our mark, and lead to where the user's files are."""
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "deep" / "a.en").write_text("A red house.\n")
+    for mine in ("a.en", "deep/a.en"):
+        (tmp_path / "mine" / mine).mkdir(parents=True)
+    link = tmp_path / "out" / name
+    link.parent.mkdir(parents=True)
+    (tmp_path / "out" / ".regard").touch()
+    link.symlink_to(tmp_path / "mine")
+    before = sorted((tmp_path / "mine").rglob("*"))
+    code, err = run(folder, tmp_path / "in", "--to", tmp_path / "out")
+    assert code == 1 and "it is a link, and only folders are written here: move it away" in err
+    assert sorted((tmp_path / "mine").rglob("*")) == before
+
+
 def test_two_processes_do_not_write_into_one_folder(folder, tmp_path):
     text, to = write_lines(tmp_path / "a.txt", LINES), tmp_path / "out"
-    with bulk._owned(to):
+    with bulk._owned(to, []):
         code, err = run(folder, text, "--to", to)
     assert code == 1 and f"another process is writing into {to}" in err
 
