@@ -20,16 +20,20 @@ from typing import Any
 
 from measure import arguments, record
 
-SETTINGS = {"size": "tiny", "text": {"vocab_size": 32_000}, "stop": {"steps": 12}, "workers": 1}
+SETTINGS = {"size": "tiny", "text": {"vocab_size": 32_000}, "stop": {"steps": 100}, "workers": 1}
+STEPS = 12  # of which memory is measured
 
 OURS = """
 import json, sys, time
 import regard
-began, stages, plan = time.time(), {}, None
+began, stages, last, steps = time.time(), {}, sys.argv[4], 0
 for event in regard.training("translate", source=sys.argv[1], to=sys.argv[2], settings=json.loads(sys.argv[3])):
     name = getattr(event, "stage", type(event).__name__)
+    if hasattr(event, "stage"):
+        stages["prepared"] = time.time() - began
     stages.setdefault(name, time.time() - began)
-    if name == sys.argv[4]:
+    steps += name == "Progress"
+    if name == last or steps == int(sys.argv[5]):
         break
 print(json.dumps(stages))
 """
@@ -67,56 +71,60 @@ if __name__ == "__main__":
 def main() -> None:
     parser = arguments(__doc__, data=True)
     parser.add_argument("--millions", default="1,4,16", help="pairs")
+    parser.add_argument("--alone", type=float, default=16, help="up to so many millions, `tokenizers` alone runs too")
     parser.add_argument("--peer", type=float, default=1, help="up to so many millions, `datasets` runs too")
     given = parser.parse_args()
     for millions in map(float, given.millions.split(",")):
-        with tempfile.TemporaryDirectory(
-            dir=given.data.parent if os.access(given.data.parent, os.W_OK) else None
-        ) as place:
+        with tempfile.TemporaryDirectory() as place:
             count = int(millions * 1e6)
-            found = measure(
-                make(Path(place) / "pairs.tsv", given.data, count), Path(place), count, millions <= given.peer
-            )
+            text = make(Path(place) / "pairs.tsv", given.data, count)
+            found = measure(text, Path(place), count)
+            if millions <= given.alone:
+                found |= compare(text, Path(place), found["seconds"]["prepared"])
+            if millions <= given.peer:
+                found["datasets"] = compare_datasets(text, Path(place), found)
             record(f"{millions:g} million pairs", found, given.json)
 
 
-def measure(text: Path, place: Path, count: int, has_peer: bool) -> dict[str, Any]:
+def measure(text: Path, place: Path, count: int) -> dict[str, Any]:
     """One size."""
-    os.environ |= {"TOKENIZERS_PARALLELISM": "true", "HF_HUB_OFFLINE": "1"}
-    stages, memory = run(OURS, text, place / "model", json.dumps(SETTINGS), "Plan")
+    stages, memory = run(OURS, text, place / "model", json.dumps(SETTINGS), "Plan", -1)
     times = json.loads(stages)
     folder = place / "model" / "run"
     index = json.loads((folder / "tokens.json").read_text())
     tokens = index["arrays"]["pairs.flat"]["shape"][0]
     disk = sum(path.stat().st_size for path in folder.glob("tokens*"))
-    alone, _ = run(TOKENIZERS, text, folder / "tokenizer.json")
     learning = times["encoding the text"] - times["learning the vocabulary"]
-    prepared = times["Plan"] - learning
-    _, training = run(OURS, text, place / "model", json.dumps(SETTINGS), "Finished")
-    again, _ = run(OURS, text, place / "model", json.dumps(SETTINGS | {"stop": {"steps": 20}}), "Progress")
-    found = {
+    prepared = times["prepared"] - learning
+    _, training = run(OURS, text, place / "model", json.dumps(SETTINGS), "", STEPS)
+    again, _ = run(OURS, text, place / "model", json.dumps(SETTINGS), "", 1)
+    return {
         "pairs": count,
         "tokens": tokens,
         "text_mb": round(text.stat().st_size / 1e6),
-        "seconds": {
-            "prepared": round(prepared, 1),
-            "vocabulary": round(learning, 1),
-            "tokenizers alone": round(float(alone), 1),
-        },
-        "ratio_tokenizers": round(prepared / float(alone), 2),
+        "seconds": {"prepared": round(prepared, 1), "vocabulary": round(learning, 1)},
         "peak_mb": memory,
         "bytes_per_token": round(disk / tokens, 3),
         "training_mb": training,
         "resume_seconds": round(json.loads(again)["Progress"], 1),
     }
-    if has_peer:
-        seconds, peer_memory = run(DATASETS, text, folder / "tokenizer.json", place / "peer", str(os.cpu_count()))
-        peer_disk = sum(path.stat().st_size for path in (place / "peer" / "out").rglob("*") if path.is_file())
-        found["datasets"] = {
-            "ratio_seconds": round(float(seconds) / prepared, 2), "peak_mb": peer_memory,
-            "bytes_per_token": round(peer_disk / tokens, 3),
-        }  # fmt: skip
-    return found
+
+
+def compare(text: Path, place: Path, prepared: float) -> dict[str, Any]:
+    """How long `tokenizers` alone needs to encode the same lines."""
+    seconds, _ = run(TOKENIZERS, text, place / "model" / "run" / "tokenizer.json")
+    return {"seconds_tokenizers": round(float(seconds), 1), "ratio_tokenizers": round(prepared / float(seconds), 2)}
+
+
+def compare_datasets(text: Path, place: Path, found: dict[str, Any]) -> dict[str, Any]:
+    """What `datasets` takes to read, encode and save the same text."""
+    tokenizer = place / "model" / "run" / "tokenizer.json"
+    seconds, memory = run(DATASETS, text, tokenizer, place / "peer", str(os.cpu_count()))
+    disk = sum(path.stat().st_size for path in (place / "peer" / "out").rglob("*") if path.is_file())
+    return {
+        "ratio_seconds": round(float(seconds) / found["seconds"]["prepared"], 2), "peak_mb": memory,
+        "bytes_per_token": round(disk / found["tokens"], 3),
+    }  # fmt: skip
 
 
 def make(to: Path, data: Path, count: int) -> Path:
@@ -133,8 +141,9 @@ def make(to: Path, data: Path, count: int) -> Path:
 
 def run(script: str, *words: Any) -> tuple[str, int]:
     """What a script prints last, and the most anonymous memory of all its processes together, in MB."""
+    environment = os.environ | {"TOKENIZERS_PARALLELISM": "true", "HF_HUB_OFFLINE": "1"}
     with subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, words)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script, *map(str, words)], stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
         most = [0]
         watcher = threading.Thread(target=sample, args=(process.pid, process, most))
