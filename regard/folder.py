@@ -243,6 +243,9 @@ class ModelFolder:
         there = [path for path in self.path.glob("*") if path.is_file() and path.resolve().parent == place]
         self.refuse_changed()
         names = [path.name for path in there if path.name not in {ABOUT, MARK}]
+        if WEIGHTS not in names:
+            raise FolderError(f"{self.folder} has its weights in several files, or as links out of it, which are not "
+                              f"copied; `regard import {self.folder} --to {other}` makes one of them")  # fmt: skip
         try:
             write_model(other, self.info.to_dict(), {name: partial(self._copy, name) for name in names})
         except FolderError:

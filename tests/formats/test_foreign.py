@@ -169,6 +169,8 @@ def test_shards_are_read_and_pickles_are_not(tmp_path, pairs):
     (tmp_path / "shards" / "tokenizer.json").write_text((tmp_path / "tokenizer.json").read_text())
     assert len(list((tmp_path / "shards").glob("*.safetensors"))) > 1
     assert regard.load(tmp_path / "shards")("The", tokens=5, temperature=0) == expected
+    with pytest.raises(regard.FolderError, match=r"weights in several files.*`regard import .*shards --to .*copy`"):
+        regard.load(tmp_path / "shards").save(tmp_path / "copy")
     index = tmp_path / "shards" / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}))
     with pytest.raises(regard.FolderError, match="does not map weights"):
