@@ -21,7 +21,16 @@ from typing import Any, NamedTuple
 
 from regard.errors import CorpusError, RunError
 from regard.families.surface import Terminal
-from regard.files import MARK, locked, make_own, read_regular, refuse_other_kind, remove_left_over, write_whole
+from regard.files import (
+    MARK,
+    append_line,
+    locked,
+    make_own,
+    read_regular,
+    refuse_other_kind,
+    remove_left_over,
+    write_whole,
+)
 from regard.text.byte_lines import raw_lines
 from regard.text.corpus import open_rows
 from regard.text.given import decode_line
@@ -32,7 +41,7 @@ from regard.text.readers.rows import Choice, one_line
 from regard.text.running import TextFiles
 
 PART = 2048  # texts
-PARTS, RECORD = ".parts", ".regard.json"
+PARTS, RECORD, NOTES = ".parts", ".regard.json", ".notes.txt"
 MOST_RECORD_BYTES = 2**28
 PARQUET = ".parquet"
 STATUS_SECONDS = 0.5  # between two status lines
@@ -47,6 +56,7 @@ class Part(NamedTuple):
     file: "BulkFile"
     number: int
     texts: list[str]
+    notes: list[str]  # on how they were read
 
     def __str__(self) -> str:
         first = self.number * PART + 1
@@ -97,18 +107,20 @@ class BulkFile:
         found = self.path.stat()
         return [found.st_size, found.st_mtime_ns]
 
-    def missing(self, note: Callable[[str], None]) -> Iterator[Part]:
+    def missing(self) -> Iterator[Part]:
         """Its parts that are not there yet."""
         if not self.to.exists():
             self.parts.mkdir(parents=True, exist_ok=True)
             remove_left_over(self.parts)
-            texts = self._texts(note)
+            notes: list[str] = []
+            texts = self._texts(notes.append)
             for number in count():
                 if not (block := list(islice(texts, PART))):
                     break
                 if not self._part(number).exists():
                     self._running.add(number)
-                    yield Part(self, number, block)
+                    yield Part(self, number, block, [*notes])
+                notes.clear()
             self._count = number
             self._join()
         rmtree(self.parts, ignore_errors=True) if self.to.exists() else None
@@ -148,7 +160,7 @@ class BulkFile:
             yield from (one_line(text) for _, (text,) in table.rows(table.choose(self.wanted, 1)))
             return
         for number, raw in enumerate(raw_lines(self.path), start=1):
-            yield decode_line(raw.removesuffix(b"\n"), number, lambda line: note(f"{self.path} {line}"))
+            yield decode_line(raw.removesuffix(b"\n"), number, note)
 
 
 def run_bulk(
@@ -156,20 +168,20 @@ def run_bulk(
 ) -> None:
     """Answers all texts of a file or folder into another folder; those that are there already are not done again."""
     files = find_bulk(source, to, column, wanted, glob, out.status)
-    began, lines = time.monotonic(), 0
+    began, lines, notes = time.monotonic(), 0, 0
     with _owned(to, files), LineProgress(sys.stderr.isatty()) as progress:
         there = sum(file.to.exists() for file in files)
         _keep_record(to, work, files, wanted)
         if there:
             out.status(f"{there} of {len(files)} files are there already")
-        for part, answers in run(work, (part for file in files for part in file.missing(out.status))):
+        for part, answers in run(work, (part for file in files for part in file.missing())):
             part.file.keep(part, [line for line, _ in answers])
-            for number, (_, notes) in enumerate(answers, start=part.number * PART + 1):
-                for note in notes:
-                    out.status(f"{part.file.path} line {number}: {note}")
+            notes += _keep_notes(to / NOTES, part, answers)
             lines += len(answers)
             progress.show(lines)
         rmtree(to / PARTS, ignore_errors=True)
+    if notes:
+        out.status(f"{notes} notes on lines are in {to / NOTES}")
     seconds = time.monotonic() - began
     out.status(f"{lines} lines in {seconds:.1f} s ({lines / max(seconds, 1e-9):.0f} lines/s); {len(files)} files are "
                f"in {to}")  # fmt: skip
@@ -197,6 +209,15 @@ def find_bulk(
     names = [path.relative_to(root) for path in paths]
     return [BulkFile(path, to / name, to / PARTS / name, column, wanted)
             for path, name in zip(paths, names, strict=True)]  # fmt: skip
+
+
+def _keep_notes(path: Path, part: Part, answers: list[Answer]) -> int:
+    """Adds the notes on a part to a file; how many there are."""
+    first = part.number * PART + 1
+    notes = [f"line {number}: {note}" for number, (_, found) in enumerate(answers, first) for note in found]
+    for note in (*part.notes, *notes):
+        append_line(path, f"{part.file.path} {note}")
+    return len(part.notes) + len(notes)
 
 
 @contextmanager

@@ -87,7 +87,9 @@ def test_a_folder_comes_out_as_it_went_in_line_by_line(folder, translator, tmp_p
 def test_a_single_file_and_bytes_that_are_not_utf8(folder, tmp_path):
     (tmp_path / "a.txt").write_bytes(b"The dog sleeps.\nThe \xff cat.\n")
     code, err = run(folder, tmp_path / "a.txt", "--to", tmp_path / "out")
-    assert code == 0 and f"{tmp_path / 'a.txt'} line 2: byte 5 is not UTF-8" in err
+    notes = (tmp_path / "out" / ".notes.txt").read_text()
+    assert code == 0 and f"{tmp_path / 'a.txt'} line 2: byte 5 is not UTF-8" in notes
+    assert f"{notes.count(chr(10))} notes on lines are in {tmp_path / 'out' / '.notes.txt'}" in err
     assert len((tmp_path / "out" / "a.txt").read_text().splitlines()) == 2
 
 

@@ -98,7 +98,7 @@ def is_below(pid: int, parent: int) -> bool:
 def test_an_error_in_a_worker_is_the_same_as_here(ray, translator):
     work = bulk.Work(translator, translate_plainly, {"beam": 0})
     with pytest.raises(regard.ConfigError, match=r"^beam=0: it must be at least 1$"):
-        list(on_ray.run_on_ray(work, iter([bulk.Part(None, 0, LINES)])))
+        list(on_ray.run_on_ray(work, iter([bulk.Part(None, 0, LINES, [])])))
 
 
 def test_the_command_alone_uses_the_cluster_that_is_named_or_starts_one(ray, folder, translator, tmp_path):
@@ -108,7 +108,7 @@ def test_the_command_alone_uses_the_cluster_that_is_named_or_starts_one(ray, fol
         done = subprocess.run([*command, tmp_path / name], capture_output=True, text=True, check=False, timeout=240,
                               env=os.environ | {"RAY_ADDRESS": address})  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert done.stderr.count("\n") == 1 and done.stdout == ""
+        assert "48 lines in" in done.stderr and done.stderr.count("\n") <= 2 and done.stdout == ""
         assert (tmp_path / name / "a.txt").read_text().splitlines() == translator(LINES)
     done = subprocess.run([*command, tmp_path / "none"], capture_output=True, text=True, check=False, timeout=240,
                           env=os.environ | {"RAY_ADDRESS": "127.0.0.1:1"})  # fmt: skip
