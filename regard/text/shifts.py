@@ -37,6 +37,7 @@ CLEAR = 0.8  # share of comparisons with wrong pairs won by true ones: then no o
 RELATED = 0.62  # share of comparisons won, without which the sides have nothing to do with each other
 BETTER = 0.03  # by how much the best shift must win more than a quarter of all do: lines that alternate fit at many
 SHORTEST = 25  # lines in a row that fit nowhere, to be reported: a few may be free translations
+PER_SHIFT = 3  # lines in a row that fit elsewhere, for each by which they are shifted
 UNRELATED = REACH + 1  # the shift of lines that fit nowhere
 
 Array = NDArray[np.float32]
@@ -275,10 +276,18 @@ def _most_probable(evidence: Array) -> Ints:
 
 
 def _without_noise(path: Ints) -> Ints:
-    """A few lines that fit nowhere are no shift."""
+    """A few lines that fit nowhere are no shift; nor are a few that fit far away while those on both sides are where
+    they belong: sorted text has blocks of lines that begin alike. (Of blocks that changed places, one follows another.)
+    """
     for start, end in _runs(path):
-        if path[start] == UNRELATED and end - start < SHORTEST:
-            path[start:end] = path[start - 1] if start else 0
+        before = path[start - 1] if start else 0
+        if path[start] == UNRELATED:
+            is_noise = end - start < SHORTEST
+        else:
+            is_between = end < len(path) and path[end] == before
+            is_noise = is_between and end - start < PER_SHIFT * abs(path[start] - before)
+        if is_noise:
+            path[start:end] = before
     return path
 
 

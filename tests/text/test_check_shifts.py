@@ -2,12 +2,13 @@
 
 import random
 
+import numpy as np
 import pytest
 from test_check import ENGLISH, GERMAN, pair, run, write
 
 from regard.text.check import check_pairs
 from regard.text.corpus import PairFiles
-from regard.text.shifts import UNRELATED, find_shifts
+from regard.text.shifts import UNRELATED, _without_noise, find_shifts
 
 
 @pytest.mark.parametrize("place", [300, 2500, 5000])
@@ -105,3 +106,13 @@ def test_what_a_shift_brings_about_is_not_reported_within_it(tmp_path, kind):
     assert [one["line"] for one in report.findings["ratio"].examples] == [11] and report.findings["ratio"].count == 1
     fix = report.findings["shift"].words(report.shape)["fix"]
     assert ("both files" in fix) == (kind == "files")
+
+
+@pytest.mark.parametrize(
+    ("shift", "lines", "is_kept"), [(20, 21, False), (-20, 18, False), (20, 60, True), (1, 3, True)]
+)
+def test_a_few_lines_that_fit_far_away_between_others_that_do_not_are_no_shift(shift, lines, is_kept):
+    """Sorted text has blocks of lines that begin alike, and fit each other at many places."""
+    path = np.zeros(500, np.int64)
+    path[200 : 200 + lines] = shift
+    assert (_without_noise(path.copy()) == path).all() == is_kept
