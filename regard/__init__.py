@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import regard.training  # noqa: F401  first, else the room would take the place of the function when it is imported
-from regard.load import load  # likewise these, which have the names of their modules
+from regard.distill import distill, distilling  # likewise these, which have the names of their modules
+from regard.load import load
 from regard.train import train, training
 
 __version__ = "0.2.0"
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from regard.model.capture import record_attention, record_hidden
     from regard.text.samples import induction, phrasebook
     from regard.text.stories import Story
-    from regard.training.encode import Preparing
+    from regard.training.encode import Generating, Preparing
     from regard.training.loop import Progress, Validated
     from regard.training.plan import Plan
     from regard.training.session import Finished
@@ -45,7 +46,7 @@ _HOMES = {  # module -> names
     "model.capture": "record_attention record_hidden",
     "text.samples": "induction phrasebook",
     "text.stories": "Story",
-    "training.encode": "Preparing",
+    "training.encode": "Generating Preparing",
     "training.loop": "Progress Validated",
     "training.plan": "Plan",
     "training.session": "Finished",
@@ -54,9 +55,10 @@ _MODULES = {name: f"regard.{module}" for module, names in _HOMES.items() for nam
 
 __all__ = [
     "Answer", "Answerer", "Candidate", "ConfigError", "CorpusError", "Decoder", "Encoder", "Filled", "Filler",
-    "Finished", "FolderError", "Inspection", "ModelInfo", "Plan", "Preparing", "Progress", "RegardError", "RunError",
-    "Sample", "Story", "TokenScore", "Translation", "Translator", "Validated", "Writer", "induction", "load",
-    "phrasebook", "record_attention", "record_hidden", "train", "training",
+    "Finished", "FolderError", "Generating", "Inspection", "ModelInfo", "Plan", "Preparing", "Progress",
+    "RegardError", "RunError", "Sample", "Story", "TokenScore", "Translation", "Translator", "Validated", "Writer",
+    "distill", "distilling", "induction", "load", "phrasebook", "record_attention", "record_hidden", "train",
+    "training",
 ]  # fmt: skip
 
 

@@ -54,6 +54,7 @@ class ModelInfo(BaseModel):
     settings: dict[str, Any] = {}  # of its run
     parameters: int | None = None
     base_models: list[dict[str, Any]] = []  # that it was fine-tuned from
+    teacher: dict[str, Any] | None = None  # whose output it learned from
     data: dict[str, Any] = {}  # what it was trained on
     scores: dict[str, int | float] = {}  # on held-out text
     scores_signature: str | None = None  # how they are measured

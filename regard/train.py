@@ -7,10 +7,11 @@ needs is imported when the first one begins, because `import regard` imports thi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from regard.families import find_recipe
 from regard.load import load
 
 if TYPE_CHECKING:
@@ -40,14 +41,19 @@ def train(
     files: for translate, `source` and `target` (and valid_source, valid_target); for write and fill `text`, for answer
     `stories`, each one file or a list of them (and `valid`); columns or keys of files of rows, glob of folders.
     """
+    return run_to_end(lambda stopper: training(
+        task, to=to, settings=settings, start=start, encoder=encoder, decoder=decoder, fresh=fresh, stopper=stopper,
+        **files,
+    ))  # fmt: skip
+
+
+def run_to_end(begin: Callable[[Stopper], Iterator[Any]]) -> Finished:
+    """The last event of a training that Ctrl-C and SIGTERM stop at a good moment."""
     from regard.training.stop import Stopper
 
     stopper = Stopper()
     with stopper.listening():
-        for event in training(
-            task, to=to, settings=settings, start=start, encoder=encoder, decoder=decoder, fresh=fresh,
-            stopper=stopper, **files,
-        ):  # fmt: skip
+        for event in begin(stopper):
             last = event
     return cast("Finished", last)
 
@@ -68,7 +74,6 @@ def training(
 
     Closing the iterator stops training and saves a checkpoint.
     """
-    from regard.families import find_recipe
     from regard.training.arguments import check_request
     from regard.training.init_from import choose_start
     from regard.training.launch import launch

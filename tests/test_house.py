@@ -32,6 +32,7 @@ STOREYS = [
     {"load"},
     {"compare"},
     {"train", "convert"},
+    {"distill"},
     {"serve"},
     {"cli"},
 ]
@@ -47,6 +48,7 @@ TORCHLESS = {
     "folder",
     "load",
     "train",
+    "distill",
     "serve",
     "cli",
 }

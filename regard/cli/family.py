@@ -20,6 +20,7 @@ from regard.load import load
 # Commands that belong to no family: where each is, and its line in the list, which its own help begins with.
 COMMANDS = {
     "train": ("train:train_app", "Train a model on your own text."),
+    "distill": ("distill:distill", "Train a small translator on the translations of a large one."),
     "import": ("convert:import_model", "Import a Hugging Face model: BERT, GPT-2, Llama, Marian (opus-mt) and others."),
     "export": (
         "convert:export_model",

@@ -9,7 +9,7 @@ from regard.families.options import Json, Model
 from regard.folder import ABOUT, ModelFolder, ModelInfo
 from regard.load import load
 from regard.training.card import count_in_words, describe_comparison, describe_shape
-from regard.training.lineage import name_bases
+from regard.training.lineage import name_bases, name_teacher, scored_against_teacher
 
 
 def info(model: Model, as_json: Json = False) -> None:
@@ -48,10 +48,12 @@ def describe(info: ModelInfo, parameters: int, size: int) -> str:
         "from": info.imported_from or info.foreign,
         "licence": info.license,
         "fine-tuned": " and ".join(f"from {base}" for base in name_bases(info)),
+        "teacher": name_teacher(info),
         "data": ", ".join(counts),
         "files": _some(list(data.get("files", {}).values())),
         "training": past and f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
-        "scores": ", ".join(f"{name} {value:.4g}" for name, value in info.scores.items()),
+        "scores": ", ".join(f"{name} {value:.4g}" for name, value in info.scores.items())
+        + (", against the teacher's output" if scored_against_teacher(info) else ""),
         "compared": describe_comparison(info),
         "made with": info.regard and f"regard {info.regard}",
     }

@@ -1,6 +1,7 @@
 """The progress of a training on a terminal: one reader of its events. Writes to stderr only."""
 
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from regard.cli.output import visible
 from regard.text.corpus import counted
 from regard.train import training
 from regard.training.card import count_in_words, describe_shape
-from regard.training.encode import Preparing
+from regard.training.encode import Generating, Preparing
 from regard.training.loop import Progress as Step
 from regard.training.loop import Validated
 from regard.training.plan import Plan
@@ -24,12 +25,17 @@ STATUS_SECONDS = 30  # of training between two lines on how far it got, where no
 
 
 def show_training(task: str, *, to: Path, is_quiet: bool = False, **options: Any) -> Finished:
-    """Trains and shows it; Ctrl-C and SIGTERM save first."""
+    """Trains and shows it."""
+    return show_events(lambda stopper: training(task, to=to, stopper=stopper, **options), is_quiet)
+
+
+def show_events(begin: Callable[[Stopper], Iterator[Any]], is_quiet: bool = False) -> Finished:
+    """Shows the events of a training; Ctrl-C and SIGTERM save first."""
     stopper = Stopper()
     report = Report(Console(stderr=True, highlight=False, quiet=is_quiet))
     with stopper.listening():
         try:
-            for event in training(task, to=to, stopper=stopper, **options):
+            for event in begin(stopper):
                 report.show(event)
         except KeyboardInterrupt:
             report.close()
@@ -66,11 +72,14 @@ class Report:
         """Ends the live display."""
         self._bar.stop()
 
-    def show(self, event: Preparing | Plan | Step | Validated | Finished) -> None:
+    def show(self, event: Generating | Preparing | Plan | Step | Validated | Finished) -> None:
         """Shows one event."""
         match event:
+            case Generating():
+                self._show_generating(event)
             case Preparing():
-                self._show_preparing(event)
+                done = f"{event.stage}: {event.done:,}" if event.done else event.stage
+                self._show_stage(done, event)
             case Plan():
                 self._show_plan(event)
             case Step():
@@ -88,18 +97,27 @@ class Report:
                 if event.note:
                     self.print_status(event.note)
 
-    def _show_preparing(self, event: Preparing) -> None:
+    def _show_generating(self, event: Generating) -> None:
+        """First how much there is, then how long it will take."""
+        if event.speed is None:
+            there = f", {event.done} of them are there already" if event.done else ""
+            self.print_status(f"The teacher {event.teacher} generates {counted(event.total, 'lines')}{there}")
+            return
+        if not self._speed:
+            self.print_status(f"{event.speed:.0f} lines/s, ~{_duration(event.left or 0)} for the rest")
+        self._speed = event.speed
+        self._show_stage(f"generating: {event.done:,} lines, {event.speed:.0f} lines/s", event)
+
+    def _show_stage(self, done: str, event: Generating | Preparing) -> None:
         """On a terminal how far a stage is; elsewhere a line now and then, if it takes long."""
         self._bar.start()
-        done = f"{event.stage}: {event.done:,}" if event.done else event.stage
         self._bar.update(self._task, line=done, completed=event.done, total=event.total, left=event.left)
         if not self.console.is_terminal and time.monotonic() - self._printed >= STATUS_SECONDS:
             self._printed = time.monotonic()
             self.print_status(done + ("" if event.left is None else f", ~{_duration(event.left)} left"))
 
     def _show_plan(self, plan: Plan) -> None:
-        self._plan = plan
-        self.step = plan.step
+        self._plan, self.step, self._speed = plan, plan.step, 0.0
         config = plan.config
         shape = describe_shape(config.model.model_dump(), plan.shape)
         self.print_status(f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}")

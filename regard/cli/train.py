@@ -2,6 +2,7 @@
 
 import inspect
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from regard.cli.settings import collect
 from regard.families import all_families, find_recipe, find_surface
 from regard.text.corpus import PairFiles
 from regard.text.mixture import all_corpora
+from regard.train import training
 
 STARTS = ("encoder", "decoder")  # models that one is made of
 AGAIN = (
@@ -47,7 +49,7 @@ train_app = typer.Typer(
 train_app.callback()(lambda: None)
 
 
-def _run_options(
+def run_options(
     to: Annotated[Path, typer.Option(help="Folder for the model and its run.", show_default=False)],
     size: Annotated[
         Literal["tiny", "small", "base", "big"] | None,
@@ -75,10 +77,10 @@ def _run_options(
 def _make(task: str) -> Any:
     """The command of a family: its own options, and those of a run."""
     own = find_surface(task).train
-    shared = inspect.signature(_run_options).parameters
+    shared = inspect.signature(run_options).parameters
 
     def run_training(**given: Any) -> None:
-        run = _run_options(**{name: given.pop(name) for name in shared})
+        run = run_options(**{name: given.pop(name) for name in shared})
         _train(task, run, own(**given))
 
     command = with_parameters(run_training, own, {**inspect.signature(own).parameters, **shared})
@@ -88,7 +90,6 @@ def _make(task: str) -> Any:
 def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
     """Checks what is asked for, prints what is wrong with the text, and trains."""
     from regard.cli.check import print_problems
-    from regard.cli.report import show_training
     from regard.training.arguments import check_request
 
     run["settings"] |= files.pop("settings", {})
@@ -102,4 +103,11 @@ def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
                 print_problems(one, None, request.valid_files)
         else:
             print_problems(None, text)
-    show_training(task, is_quiet=not is_first, **run, **files)
+    show(lambda stopper: training(task, stopper=stopper, **run, **files), is_quiet=not is_first)
+
+
+def show(begin: Callable[[Any], Iterator[Any]], is_quiet: bool) -> None:
+    """Trains, and shows it unless it is to be quiet."""
+    from regard.cli.report import show_events
+
+    show_events(begin, is_quiet)

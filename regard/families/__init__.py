@@ -30,6 +30,7 @@ class Family:
     help: str | None = None  # what its command does, in a line; None where it has no command
     demo: str | None = None  # what `regard demo` shows of it
     shape: tuple[str, ...] = TRANSFORMER  # settings of the network that are shown
+    distill: str | None = None  # how one of it teaches another; None where that is not possible
 
 
 def _ours(name: str, pipeline: str, help: str | None = None, **more: Any) -> Family:
@@ -40,7 +41,8 @@ def _ours(name: str, pipeline: str, help: str | None = None, **more: Any) -> Fam
 
 
 _OURS = [
-    _ours("translate", "Translator", "Translate a file or standard input, line by line."),
+    _ours("translate", "Translator", "Translate a file or standard input, line by line.",
+          distill="regard.families.translate.distill:distilling"),
     _ours("write", "Writer", "Generate text from a prompt."),
     _ours("fill", "Filler", "Predict the masked words of a text."),
     _ours("answer", "Answerer", "Answer a question about a story.",

@@ -125,6 +125,13 @@ class BulkFile:
             self._join()
         rmtree(self.parts, ignore_errors=True) if self.to.exists() else None
 
+    def count_done(self, lines: int) -> int:
+        """How many of its lines, of so many, have an answer already."""
+        if self.to.exists():
+            return lines
+        numbers = range(-(-lines // PART))
+        return sum(min(PART, lines - PART * number) for number in numbers if self._part(number).exists())
+
     def keep(self, part: Part, lines: list[str]) -> None:
         """Writes the answers of a part, and the file once all are there."""
         assert len(lines) == len(part.texts), part
@@ -169,22 +176,27 @@ def run_bulk(
     """Answers all texts of a file or folder into another folder; those that are there already are not done again."""
     files = find_bulk(source, to, column, wanted, glob, out.status)
     began, lines, notes = time.monotonic(), 0, 0
-    with _owned(to, files), LineProgress(sys.stderr.isatty()) as progress:
+    with owned(to, files), LineProgress(sys.stderr.isatty()) as progress:
         there = sum(file.to.exists() for file in files)
-        _keep_record(to, work, files, wanted)
+        keep_record(to, work, files, {"columns": wanted})
         if there:
             out.status(f"{there} of {len(files)} files are there already")
-        for part, answers in run(work, (part for file in files for part in file.missing())):
-            part.file.keep(part, [line for line, _ in answers])
-            notes += _keep_notes(to / NOTES, part, answers)
-            lines += len(answers)
+        for answered, noted in answer_parts(work, run, files, to):
+            lines, notes = lines + answered, notes + noted
             progress.show(lines)
-        rmtree(to / PARTS, ignore_errors=True)
     if notes:
         out.status(f"{notes} notes on lines are in {to / NOTES}")
     seconds = time.monotonic() - began
     out.status(f"{lines} lines in {seconds:.1f} s ({lines / max(seconds, 1e-9):.0f} lines/s); {len(files)} files are "
                f"in {to}")  # fmt: skip
+
+
+def answer_parts(work: Work, run: Run, files: list[BulkFile], to: Path) -> Iterator[tuple[int, int]]:
+    """Answers the parts that are not there yet and keeps each; how many lines it has, and how many notes on them."""
+    for part, answers in run(work, (part for file in files for part in file.missing())):
+        part.file.keep(part, [line for line, _ in answers])
+        yield len(answers), _keep_notes(to / NOTES, part, answers)
+    rmtree(to / PARTS, ignore_errors=True)
 
 
 def find_bulk(
@@ -221,7 +233,7 @@ def _keep_notes(path: Path, part: Part, answers: list[Answer]) -> int:
 
 
 @contextmanager
-def _owned(to: Path, files: list[BulkFile]) -> Iterator[None]:
+def owned(to: Path, files: list[BulkFile]) -> Iterator[None]:
     """The folder, for this process alone; one that holds files of others, or a link to a folder, is refused."""
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
@@ -243,10 +255,16 @@ def _owned(to: Path, files: list[BulkFile]) -> Iterator[None]:
             os.close(lock)
 
 
-def _keep_record(to: Path, work: Work, files: list[BulkFile], wanted: Choice | None) -> None:
-    """Refuses to mix answers of other models, options or texts with those that are there."""
+def keep_record(
+    to: Path,
+    work: Work,
+    files: list[BulkFile],
+    reading: dict[str, Any],
+    remedy: str = "choose another folder with --to",
+) -> None:
+    """Refuses to mix answers of other models, options or texts with those that are there. reading: how it is read."""
     about = {"model": work.opened.fingerprint(), "engine": repr(work.opened._running), "options": work.options,
-             "columns": wanted, "part": PART}  # fmt: skip
+             **reading, "part": PART}  # fmt: skip
     stamps = {str(file.to.relative_to(to)): file.stamp() for file in files}
     record = json.loads(json.dumps(about | {"files": stamps}))
     if (to / RECORD).exists():
@@ -255,12 +273,24 @@ def _keep_record(to: Path, work: Work, files: list[BulkFile], wanted: Choice | N
             changed = [name for name in about if before[name] != record[name]]
             changed += [name for name, stamp in before["files"].items() if record["files"].get(name, stamp) != stamp]
         except (OSError, ValueError, LookupError, TypeError) as problem:
-            raise RunError(f"{to / RECORD} cannot be read ({problem}); choose another folder with --to") from None
+            raise RunError(f"{to / RECORD} cannot be read ({problem}); {remedy}") from None
         if changed:
-            raise RunError(f"{to} was begun with other {' and '.join(changed[:3])}; give the same to resume, or choose "
-                           f"another folder with --to")  # fmt: skip
+            shown = [f" ({found})" if (found := _difference(before.get(name), record.get(name))) else ""
+                     for name in changed]  # fmt: skip
+            named = " and ".join(name + how for name, how in zip(changed[:3], shown, strict=False))
+            raise RunError(f"{to} was begun with other {named}; give the same to resume, or {remedy}")
         record["files"] = before["files"] | record["files"]
     write_whole(to / RECORD, json.dumps(record, indent=2) + "\n")
+
+
+def _difference(before: Any, now: Any) -> str:
+    """What differs, in a few words; nothing where these would not help."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+        return ", ".join(f"{name}: {before.get(name)} -> {now.get(name)}" for name in names)
+    if isinstance(before, list) and isinstance(now, list):
+        return f"{', '.join(map(str, before))} -> {', '.join(map(str, now))}"
+    return ""
 
 
 class LineProgress:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from regard.config import RunConfig, Settings, merge, nearest, resolve, suggest
 from regard.errors import ConfigError
-from regard.training.recipe import Recipe
+from regard.training.recipe import Check, Recipe
 from regard.training.settings import refuse_unused
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """A model whose output a student learns from."""
+
+    about: dict[str, Any]  # for regard.json
+    generate: Callable[[Path, Check], Iterator[Any]]  # writes what is missing of it into the folder of the run: events
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,7 @@ class Request:
     config: RunConfig  # the same with everything else as it is by default
     train_files: Any
     valid_files: Any
+    teacher: Teacher | None = None
 
 
 def check_request(recipe: Recipe, settings: Settings | None, files: dict[str, Any]) -> Request:

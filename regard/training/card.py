@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from regard.folder import ModelInfo
-from regard.training.lineage import name_bases, plain
+from regard.training.lineage import name_bases, name_teacher, plain, scored_against_teacher
 
 
 def describe_shape(model: dict[str, Any], names: tuple[str, ...]) -> str:
@@ -46,6 +46,8 @@ def model_card(info: ModelInfo, shape: tuple[str, ...]) -> str:
     head += [f"language: [{', '.join(languages)}]"] if languages else []
     head += ["base_model:", *(f"  - {json.dumps(base['name'])}" for base in info.base_models)] if bases else []
     origin = f"Fine-tuned from {' and '.join(bases)}" if bases else "Trained from scratch"
+    origin += f", on the output of {teacher}," if (teacher := name_teacher(info)) else ""
+    against = ", against the teacher's output" if scored_against_teacher(info) else ""
     facts = "\n".join(f"- {name.replace('_', ' ')}: {value}" for name, value in counts)
     scores = "\n".join(f"- {name}: {value:.4g}" for name, value in info.scores.items())
     title = f"{info.task}: {' to '.join(languages)}" if languages else info.task
@@ -56,7 +58,7 @@ def model_card(info: ModelInfo, shape: tuple[str, ...]) -> str:
         f"({describe_shape(info.settings['model'], shape)}).", "",
         "## Use", "", "```python", "import regard", "", "model = regard.load(\"path/to/this/folder\")", "```", "",
         "## Data", "", facts, "",
-        "## Scores on held-out text", "", scores, "", info.scores_signature or "", "",
+        f"## Scores on held-out text{against}", "", scores, "", info.scores_signature or "", "",
         f"Trained for {past['steps']} steps in {past['seconds'] / 60:.1f} minutes. "
         f"All settings are in regard.json.", "",
         *([f"Compared {compared}.", ""] if (compared := describe_comparison(info)) else []),

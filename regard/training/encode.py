@@ -31,6 +31,17 @@ class Preparing:
     left: float | None = None  # seconds until the stage is over, if that can be known
 
 
+@dataclass(frozen=True)
+class Generating:
+    """The teacher generates what a student will learn from: an event of the time before the text is prepared."""
+
+    teacher: str  # which one, and how it generates
+    done: int  # lines, those of earlier sessions among them
+    total: int
+    speed: float | None = None  # lines a second, once it is measured
+    left: float | None = None  # seconds until all are there
+
+
 def survey(corpus: Corpus, check: Check) -> Iterator[Preparing]:
     """Reads the text for the first time."""
     total = sum(path.stat().st_size for path in corpus.paths.values() if path.exists())

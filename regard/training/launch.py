@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,14 @@ def launch(
         try:
             record = None if fresh else read_record(run.path)
             init_from = InitFrom.read(request.recipe, start, load) if start else None
+            if request.teacher:
+                yield from request.teacher.generate(run.path, check)
             prepared = yield from prepare(
                 request.recipe, run.path, record, request.train_files, request.valid_files, request.wanted, check,
                 world.size if world else None, init_from,
             )  # fmt: skip
+            if request.teacher:
+                prepared.record.setdefault("teacher", request.teacher.about)
             yield from _train(request.recipe, to, run, prepared, record is None, check, world, forked, load)
         except Stopped:
             raise KeyboardInterrupt from None
@@ -114,6 +119,7 @@ def _train(
         if prepared.note and state.step:
             record["inexact_from"] = [*record.get("inexact_from", []), state.step]
         write_record(run.path, record)
-        session = Session(recipe, to, run, prepared.dataset, group, prepared.tokenizer, state, validator, check, load)
+        dataset = replace(prepared.dataset, teacher=record.get("teacher"))
+        session = Session(recipe, to, run, dataset, group, prepared.tokenizer, state, validator, check, load)
         yield session.plan(measured, prepared.note if state.step else None, prepared.advice)
         yield from session.events()

@@ -1,6 +1,7 @@
-"""Where a model comes from: the models it was fine-tuned from, and what was imported, with weights and licences.
+"""Where a model comes from: the models it was fine-tuned or distilled from, and what was imported, with licences.
 
-regard.json keeps it as `base_models`, a list of such descriptions, each with the `base_models` of its own.
+regard.json keeps it as `base_models`, a list of such descriptions, each with the `base_models` of its own, and as
+`teacher`, one of them.
 """
 
 from __future__ import annotations
@@ -42,6 +43,19 @@ def read_licence(folder: ModelFolder) -> str | None:
 def name_bases(info: ModelInfo) -> list[str]:
     """What a model was fine-tuned from, a base each, in words: `a (imported from b, licence mit), from c`."""
     return [_in_words(_checked(base)) for base in info.base_models] if _is_list(info.base_models) else []
+
+
+def name_teacher(info: ModelInfo) -> str | None:
+    """The model whose output a student learned from, in words as above."""
+    if info.teacher is None:
+        return None
+    beam = info.teacher.get("beam")
+    return _in_words(_checked(info.teacher)) + (f", beam {beam}" if isinstance(beam, int) else "")
+
+
+def scored_against_teacher(info: ModelInfo) -> bool:
+    """Whether its scores compare it with its teacher, not with real references."""
+    return info.teacher is not None and info.teacher.get("has_references") is False
 
 
 def _in_words(base: dict[str, Any]) -> str:

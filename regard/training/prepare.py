@@ -47,6 +47,7 @@ class DatasetInfo:
     fingerprints: dict[str, str]  # role -> SHA-256 of the file
     files: dict[str, str]  # role -> name of the file
     bases: list[dict[str, Any]]  # the models it began from, if not with fresh weights
+    teacher: dict[str, Any] | None = None  # the model whose output it learns from
 
     @classmethod
     def of(cls, corpus: Corpus, store: TokenStore, record: dict[str, Any]) -> DatasetInfo:

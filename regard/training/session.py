@@ -300,6 +300,7 @@ class Session:
             step=step,
             training={"steps": self.state.step, "tokens": self.state.tokens, "seconds": self.state.seconds},
             **({"base_models": self.dataset.bases} if self.dataset.bases else {}),
+            **({"teacher": self.dataset.teacher} if self.dataset.teacher else {}),
             **({"transformers": claim.about} if claim and is_claimed(contents) else {}),
             **artifacts.about,
         )

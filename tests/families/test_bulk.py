@@ -144,7 +144,7 @@ def test_answers_of_other_models_options_and_texts_are_not_mixed(folder, tmp_pat
     text, to = write_lines(tmp_path / "a.txt", LINES), tmp_path / "out"
     assert run(folder, text, "--to", to, "--beam", 1)[0] == 0
     code, err = run(folder, text, "--to", to, "--beam", 2)
-    assert code == 1 and f"{to} was begun with other options; give the same to resume" in err
+    assert code == 1 and f"{to} was begun with other options (beam: 1 -> 2); give the same to resume" in err
     code, err = run(folder, text, "--to", to, "--beam", 1, "--engine", "torch")
     assert code == 1 and "was begun with other engine" in err
     write_lines(text, LINES[:-1])
@@ -174,7 +174,7 @@ def test_links_in_the_folder_are_not_followed(folder, tmp_path, name):
 
 def test_two_processes_do_not_write_into_one_folder(folder, tmp_path):
     text, to = write_lines(tmp_path / "a.txt", LINES), tmp_path / "out"
-    with bulk._owned(to, []):
+    with bulk.owned(to, []):
         code, err = run(folder, text, "--to", to)
     assert code == 1 and f"another process is writing into {to}" in err
 
