@@ -88,6 +88,7 @@ STORIES = [
         "stories_2: none -> b.stories",
     ),
 ]
+TWO = {"source": "a.en", "target": "a.fr"}
 PAIRS = [
     ({"source": "a.tsv"}, {"source": "a.tsv", "columns": (2, 1)}, "columns: 1,2 -> 2,1"),
     ({"source": "a3.tsv", "columns": (1, 2)}, {"source": "a3.tsv", "columns": (1, 3)}, "columns: 1,2 -> 1,3"),
@@ -111,6 +112,8 @@ PAIRS = [
         "valid_keys: en,fr -> fr,en",
     ),
     ({"source": "many", "glob": ["a.tsv"]}, {"source": "many", "glob": ["[ab].tsv"]}, "source_2: none -> b.tsv"),
+    ({**TWO, "also": [["b.en", "b.fr"]]}, {**TWO, "also": [["v.en", "v.fr"]]}, "also_1_source: b.en -> v.en"),
+    ({**TWO, "also": [["b.en", "b.fr"]]}, {**TWO, "also": [["b.en", "b.fr", 2.0]]}, "corpus_weights"),
 ]
 CHANGES = {"translate": PAIRS, "write": TEXTS, "fill": TEXTS, "answer": STORIES}
 
