@@ -26,7 +26,8 @@ STEPS = 12  # of which memory is measured
 OURS = """
 import json, sys, time
 import regard
-began, stages, last, steps = time.time(), {}, sys.argv[4], 0
+began, last, steps = time.time(), sys.argv[4], 0
+stages = {"began": began}
 for event in regard.training("translate", source=sys.argv[1], to=sys.argv[2], settings=json.loads(sys.argv[3])):
     name = getattr(event, "stage", type(event).__name__)
     if hasattr(event, "stage"):
@@ -90,6 +91,7 @@ def measure(text: Path, place: Path, count: int) -> dict[str, Any]:
     """One size."""
     stages, memory = run(OURS, text, place / "model", json.dumps(SETTINGS), "Plan", -1)
     times = json.loads(stages)
+    end = times["began"] + times["prepared"]
     folder = place / "model" / "run"
     index = json.loads((folder / "tokens.json").read_text())
     tokens = index["arrays"]["pairs.flat"]["shape"][0]
@@ -103,9 +105,10 @@ def measure(text: Path, place: Path, count: int) -> dict[str, Any]:
         "tokens": tokens,
         "text_mb": round(text.stat().st_size / 1e6),
         "seconds": {"prepared": round(prepared, 1), "vocabulary": round(learning, 1)},
-        "peak_mb": memory,
+        "peak_mb": most([one for one in memory if one[0] <= end]),
+        "with_plan_mb": most(memory),  # and the steps by which the plan measures
         "bytes_per_token": round(disk / tokens, 3),
-        "training_mb": training,
+        "training_mb": most(training),
         "resume_seconds": round(json.loads(again)["Progress"], 1),
     }
 
@@ -122,7 +125,7 @@ def compare_datasets(text: Path, place: Path, found: dict[str, Any]) -> dict[str
     seconds, memory = run(DATASETS, text, tokenizer, place / "peer", str(os.cpu_count()))
     disk = sum(path.stat().st_size for path in (place / "peer" / "out").rglob("*") if path.is_file())
     return {
-        "ratio_seconds": round(float(seconds) / found["seconds"]["prepared"], 2), "peak_mb": memory,
+        "ratio_seconds": round(float(seconds) / found["seconds"]["prepared"], 2), "peak_mb": most(memory),
         "bytes_per_token": round(disk / found["tokens"], 3),
     }  # fmt: skip
 
@@ -139,25 +142,30 @@ def make(to: Path, data: Path, count: int) -> Path:
     return to
 
 
-def run(script: str, *words: Any) -> tuple[str, int]:
-    """What a script prints last, and the most anonymous memory of all its processes together, in MB."""
+def run(script: str, *words: Any) -> tuple[str, list[tuple[float, int]]]:
+    """What a script prints last, and the anonymous memory of all its processes together: moments, and kB."""
     environment = os.environ | {"TOKENIZERS_PARALLELISM": "true", "HF_HUB_OFFLINE": "1"}
     with subprocess.Popen(
         [sys.executable, "-c", script, *map(str, words)], stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
-        most = [0]
-        watcher = threading.Thread(target=sample, args=(process.pid, process, most))
+        found: list[tuple[float, int]] = []
+        watcher = threading.Thread(target=sample, args=(process.pid, process, found))
         watcher.start()
         printed, _ = process.communicate()
         watcher.join()
     assert process.returncode == 0, script
-    return printed.strip().split("\n")[-1], most[0] // 1024
+    return printed.strip().split("\n")[-1], found
 
 
-def sample(pid: int, process: Any, most: list[int]) -> None:
+def most(memory: list[tuple[float, int]]) -> int:
+    """The peak, in MB."""
+    return max(kb for _, kb in memory) // 1024
+
+
+def sample(pid: int, process: Any, found: list[tuple[float, int]]) -> None:
     """Adds up the anonymous memory of a process and its descendants until it ends."""
     while process.poll() is None:
-        most[0] = max(most[0], sum(map(anonymous_kb, descendants(pid))))
+        found.append((time.time(), sum(map(anonymous_kb, descendants(pid)))))
         time.sleep(0.1)
 
 

@@ -228,8 +228,14 @@ TRAINING = [
     Row("the same on an EPYC", "train", "earlier, on an AMD EPYC", "{ratio_hf:.2f}x, {ratio_nn:.2f}x"),
     Row("two workers over one: 10,000 / 50,000 / 170,000 pairs", "scaling", "",
         lambda f: " / ".join(f"{ratio:.2f}x" for ratio in f["two_workers_over_one"].values())),
-    Row("memory per token of text while training / at the peak", "scaling", "",
-        "{bytes_per_token_training} / {bytes_per_token_peak} bytes"),
+]  # fmt: skip
+
+SIZES = [
+    Row("16 million pairs (2.3 GB): memory until the plan, of all processes", "data", "16 million pairs",
+        "{with_plan_mb} MB", "700 MB"),
+    Row("the same while training", "data", "16 million pairs", "{training_mb} MB"),
+    Row("encoded text on disk", "data", "16 million pairs", "{bytes_per_token:.2f} bytes a token", "2.2 bytes"),
+    Row("resumed, from the command to the first step", "data", "16 million pairs", "{resume_seconds:.0f} s", "20 s"),
 ]  # fmt: skip
 
 RUNNING = [
@@ -322,6 +328,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
         for name, rows in {
             "learning": LEARNING,
             "training": TRAINING,
+            "sizes": SIZES,
             "running": RUNNING,
             "looking": LOOKING,
             "serving": SERVING,

@@ -18,6 +18,7 @@ from regard.device import choose_device
 from regard.errors import ConfigError, RunError
 from regard.files import read_regular, write_whole
 from regard.formats.tokenizers import read_tokenizer
+from regard.machine import malloc_trim
 from regard.text.corpus import LeftOut
 from regard.text.running import named
 from regard.text.tokenizer import Tokenizer
@@ -172,6 +173,7 @@ def _prepare_new(
         write_whole(run / name, content)
     write_whole(run / SURVEY, json.dumps(corpus.examples.state()) + "\n")
     corpus.examples.release()
+    malloc_trim()
     if init_from:
         record["start"] = {
             "from": init_from.name, "weights": init_from.weights_sha256, "bases": init_from.bases
@@ -192,6 +194,7 @@ def _encode(
         if store.is_finished:
             store.clear()
         yield from encode_corpus(recipe, corpus.examples, tokenizer, config, store, check)
+        malloc_trim()  # what was held meanwhile is not needed to train
     return store
 
 
