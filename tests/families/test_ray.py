@@ -12,7 +12,7 @@ from pathlib import Path
 import missing
 import pytest
 from conftest import write_lines
-from test_bulk import LINES, read_folder, run, write_folder
+from test_bulk_files import LINES, read_folder, run, write_folder
 
 import regard
 from regard.families import bulk, on_ray
