@@ -10,7 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
@@ -300,7 +300,7 @@ def _explain(error: Any, root: type[BaseModel]) -> str:
         deeper = [name, *map(str, given)][:2] if isinstance(given, dict) else [name]  # an unknown section
         return f"there is no setting {name}{suggest('.'.join(deeper), root)}"
     field: Any = None
-    for part in place:
+    for part in [part for part in place if not part.isdigit()]:  # a number: the place in a list
         field = root.model_fields[part]
         root = field.annotation if isinstance(field.default, Section) else root
     if field is None or (isinstance(field.default, Section) and error["type"] == "value_error"):
@@ -314,6 +314,8 @@ def _explain(error: Any, root: type[BaseModel]) -> str:
 def _wanted(field: Any) -> str:
     """What a setting may be, in words."""
     kinds = [kind for kind in (get_args(field.annotation) or (field.annotation,)) if kind is not type(None)]
+    if get_origin(kinds[0]) is list:
+        return "a list of numbers"
     if not isinstance(kinds[0], type | str):  # a choice, or nothing
         kinds = list(get_args(kinds[0]))
     if isinstance(kinds[0], str):

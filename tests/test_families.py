@@ -56,6 +56,8 @@ def test_a_folder_is_all_there_is_to_a_model(task, request, tmp_path):
     for one, other in zip(opened.model.parameters(), again.model.parameters(), strict=True):
         assert one.equal(other)
     assert opened.info.task == task and opened.info.data["tokens"] > 0
+    count = f"{sum(one.numel() for one in {*opened.model.parameters()}):,} parameters"
+    assert repr(opened) == f"<{type(opened).__name__} {folder}: {count}, {opened.engine}>"
     card = (folder / "README.md").read_text()
     assert f"# {task}" in card and "regard" in card
     shutil.rmtree(tmp_path / "copy")

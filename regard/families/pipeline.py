@@ -59,6 +59,11 @@ class Pipeline(Movable):
         else:
             self.read_now()
 
+    def __repr__(self) -> str:
+        count = "" if self.info.parameters is None else f"{self.info.parameters:,} parameters"
+        facts = ", ".join(filter(None, [" to ".join(self.info.languages), count, self.engine]))
+        return f"<{type(self).__name__} {self._folder.folder}: {facts}>"
+
     @cached_property
     def model(self) -> Any:
         """The network, as a torch module."""

@@ -64,6 +64,10 @@ class Inspection:
     why: Why | None = None  # attribution and head ablation, on request
     notes: list[str] = field(default_factory=list)  # what of the text is not shown, or was not known
 
+    def __repr__(self) -> str:
+        what = f"{self.text!r:.60} -> {self.answer!r:.60}"
+        return f"<Inspection of a model to {self.task}: {what}, {', '.join(self.kinds)}>"
+
     def map(
         self,
         kind: str | None = None,

@@ -39,6 +39,7 @@ FOLLOWS = {
     "model.vocab_size": "the tokenizer; set text.vocab_size",
     "model.encoder": "the folders; give --encoder and --decoder",
     "model.start_id": "the folders; give --encoder and --decoder",
+    "corpus_weights": "--also SOURCE,TARGET:WEIGHT",
 }
 # What is used only beside another setting.
 BESIDE: dict[str, tuple[str, Callable[[RunConfig], bool]]] = {

@@ -90,6 +90,9 @@ def test_a_setting_of_another_family_is_refused_before_any_file_is_read_and_one_
     [
         ("translate", {"model": {"rotary_base": 500.0}}, r"it goes with model\.positions=rotary"),
         ("translate", {"model": {"vocab_size": 500}}, r"follows from the tokenizer; set text\.vocab_size"),
+        ("translate", {"corpus_weights": [1.0, 2.0]}, r"corpus_weights follows from --also"),
+        ("translate", {"corpus_weights": 1}, r"corpus_weights=1 is not a list of numbers"),
+        ("translate", {"corpus_weights": ["much"]}, r"corpus_weights.0='much' is not a list of numbers"),
         ("translate", {"train": {"decay_steps": 5000}}, r"it goes with train\.schedule=linear"),
         ("write", {"text": {"tokenizer": "char", "vocab_size": 500}}, r"goes with text\.tokenizer=bpe or wordpiece"),
         ("fill", {"text": {"tokenizer": "bpe", "lowercase": True}}, r"goes with text\.tokenizer=wordpiece"),

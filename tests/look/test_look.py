@@ -31,6 +31,7 @@ def test_looking_gives_all_layers_and_heads_and_does_not_change_the_translation(
 
 def test_a_forced_target_is_what_is_looked_at(translator):
     seen = translator.look("The dog sleeps.", target="Le chat mange.")
+    assert repr(seen).startswith("<Inspection of a model to translate: 'The dog sleeps.' -> 'Le chat mange.', cross")
     assert "".join(seen.kinds["cross"].rows[:-1]).strip() == "Le chat mange."
 
 

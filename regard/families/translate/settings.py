@@ -28,7 +28,7 @@ ROWS = [
 ]
 
 OWN = setting_names(text="max_length", model="decoder_layers has_output_bias", train="r_drop held_out")
-USES = dict.fromkeys(KINDS, STACKED | OWN | {"source_language", "target_language", "corpus_weights"})
+USES = dict.fromkeys(KINDS, STACKED | OWN | {"source_language", "target_language"})
 
 
 def choose_epochs(words: int) -> int:
