@@ -10,6 +10,7 @@ memory of all of them together, sampled. Ratios are of the same run:
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -135,6 +136,7 @@ def make(to: Path, data: Path, count: int) -> Path:
     pairs = [
         line.split("\t")[:2] for line in (data / "deu-eng.tsv").read_text(encoding="utf-8").split("\n") if "\t" in line
     ]
+    random.Random(1).shuffle(pairs)  # the file is sorted by length, and each size is to have text of the same kind
     with to.open("w", encoding="utf-8") as file:
         for number in range(count):
             first, second = pairs[number % len(pairs)], pairs[(number + number // len(pairs) * 7919 + 1) % len(pairs)]
