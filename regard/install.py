@@ -51,6 +51,7 @@ def write_model(folder: Path, about: dict[str, Any], contents: dict[str, Content
     Only one process at a time may do so. Files in the folder that are not of a model of ours are never replaced.
     """
     try:
+        refuse_other_kind(folder, stat.S_IFDIR)
         folder.mkdir(parents=True, exist_ok=True)
         _install(folder)  # what an earlier crash left to do
         remove_left_over(folder)

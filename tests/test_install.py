@@ -42,6 +42,14 @@ def test_a_file_that_is_not_ours_is_not_replaced(tmp_path, name, is_link):
     assert names(tmp_path / "m") == [name] and (tmp_path / "m" / name).read_text() == "mine"
 
 
+def test_a_model_is_not_written_through_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "m").symlink_to(tmp_path / "there")
+    with pytest.raises(regard.FolderError, match="it is a link, and only folders are written here"):
+        write_model(tmp_path / "m", {"mark": "new"}, contents("new"))
+    assert not names(tmp_path / "there")
+
+
 @pytest.mark.parametrize("name", [".new", ".ready"])
 @pytest.mark.parametrize("kind", ["folder", "link", "file", "pipe"])
 def test_where_a_model_is_prepared_nothing_of_others_is_touched(tmp_path, name, kind):

@@ -64,6 +64,19 @@ def test_a_run_folder_that_is_not_ours_is_refused_and_left_alone(tmp_path, pairs
     assert tree(tmp_path) == before
 
 
+@pytest.mark.parametrize("leads_to", ["a model", "an empty folder", "nothing"])
+def test_nothing_is_trained_through_a_link(tmp_path, pairs, trained, leads_to):
+    if leads_to == "a model":
+        shutil.copytree(trained, tmp_path / "there")
+    elif leads_to == "an empty folder":
+        (tmp_path / "there").mkdir()
+    (tmp_path / "m").symlink_to(tmp_path / "there")
+    before = tree(tmp_path)
+    with pytest.raises(regard.RunError, match=r"m is a link, .* name the folder itself"):
+        train(tmp_path / "m", pairs, steps=5)
+    assert tree(tmp_path) == before
+
+
 @pytest.mark.parametrize("name", ["run/state", "run/lock", "run/.regard", ".new", ".ready"])
 def test_links_in_the_place_of_what_is_ours_are_refused(tmp_path, pairs, trained, name):
     elsewhere = theirs(tmp_path / "elsewhere")

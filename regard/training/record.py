@@ -118,6 +118,8 @@ def _refuse_lastingly(folder: Path, run: Path, fresh: bool) -> None:
 def _refuse_others(folder: Path, run: Path, fresh: bool) -> None:
     """Whatever is overwritten later must be ours."""
     remedy = "move it away, or train to another folder"
+    if folder.is_symlink():
+        raise RunError(f"{folder} is a link, and nothing is written through a link; name the folder itself")
     try:
         kind = stat.S_IFMT(folder.stat().st_mode)  # asked once: a competitor that is refused may remove it meanwhile
     except FileNotFoundError:
