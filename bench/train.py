@@ -73,7 +73,8 @@ def bench(data: Path, turns: int, folder: Path) -> dict[str, Any]:
         data / "train.lc.tok.en", data / "train.lc.tok.de",
         valid_source=data / "val.lc.tok.en", valid_target=data / "val.lc.tok.de",
     )  # fmt: skip
-    prepare(TRANSLATE, run, None, *files, SETTINGS, lambda: None, None)
+    for _ in prepare(TRANSLATE, run, None, *files, SETTINGS, lambda: None, None):
+        pass
     sides = {name: start(name, run) for name in SIDES}
     found: dict[str, list[dict[str, float]]] = {name: [] for name in SIDES}
     for turn in range(turns + 1):
