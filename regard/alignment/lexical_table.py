@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from regard.alignment.hmm import WIDEST, Array, follow
 from regard.errors import FolderError
@@ -33,8 +34,6 @@ class LexicalTable:
     @classmethod
     def read(cls, content: bytes) -> LexicalTable:
         """The lexicon in a file of these bytes."""
-        from safetensors.numpy import load
-
         try:
             kept = load(content)
             jumps = kept["jumps"]
@@ -55,8 +54,6 @@ class LexicalTable:
 
     def pack(self) -> bytes:
         """As a file."""
-        from safetensors.numpy import save
-
         rows = {"sources": self._sources.astype(np.int32), "targets": self._targets.astype(np.int32)}
         tables = dict(zip(("chances", "back"), self._tables, strict=True))
         return bytes(save(rows | tables | {"jumps": np.stack(self._jumps)}))

@@ -1,5 +1,6 @@
 """`regard …`: each command turns words into calls of the library. Nothing heavy is imported before it is needed."""
 
+import gc
 import inspect
 import os
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import Annotated
 import typer
 
 from regard import __version__
-from regard.cli.family import CommandGroup, list_commands
+from regard.cli.family import CommandGroup
 from regard.cli.output import print_data, print_status
 from regard.errors import ConfigError
-from regard.families import all_families
+from regard.families import FAMILIES, all_families
 
 app = typer.Typer(
     name="regard",
@@ -25,13 +26,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-list_commands(app)
-DEMOS = {name: family.demo for name, family in all_families().items() if family.demo}
+DEMOS = [name for name, family in FAMILIES.items() if family.demo]  # of packages that are installed, more
 
 
 def main() -> None:
     """The console script."""
-    app()
+    try:
+        app()
+    finally:
+        gc.freeze()  # else the process ends by looking for cycles, which takes longer than to translate a line
 
 
 def _show_version(wanted: bool) -> None:
@@ -58,9 +61,7 @@ def _root(
 
 
 def demo(
-    task: Annotated[
-        str | None, typer.Argument(help=f"Family: {', '.join(DEMOS)}; default: {next(iter(DEMOS))}.")
-    ] = None,
+    task: Annotated[str | None, typer.Argument(help=f"Family: {', '.join(DEMOS)}; default: {DEMOS[0]}.")] = None,
     direction: Annotated[
         str | None, typer.Option(help="Translation: language pair of en, de and fr; default en-fr.")
     ] = None,
@@ -74,10 +75,11 @@ def demo(
     from regard.cli.demo import PAGE
     from regard.look.marks import refuse_file_of_others
 
-    name = task or next(iter(DEMOS))
-    if name not in DEMOS:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(DEMOS)}")
-    show = resolve_name(DEMOS[name])
+    name = task or DEMOS[0]
+    demos = {name: family.demo for name, family in all_families().items() if family.demo}
+    if name not in demos:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(demos)}")
+    show = resolve_name(demos[name])
     if direction and "direction" not in inspect.signature(show).parameters:
         raise ConfigError(f"--direction {direction} is for translations; a demo of {name} has none, leave it out")
     refuse_file_of_others(to / PAGE)  # before anything is learned

@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from regard.cli.output import handle_errors, hint_at_typing, print_data, print_status, stream
 from regard.errors import ConfigError
@@ -69,27 +69,29 @@ class CommandGroup(TyperGroup):
     """The commands of all families and of this room, each imported when it is asked for; to list them imports none."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command, made from its family's surface if it has one."""
+        """A command, made from its family's surface if it has one; other packages are asked if it is none of ours."""
+        if cmd_name in COMMANDS:
+            found = resolve_name(f"regard.cli.{COMMANDS[cmd_name][0]}")
+            return typer.main.get_command(found) if isinstance(found, typer.Typer) else make_command(cmd_name, found)
         family = find_family(cmd_name)
         if family is not None and family.help is not None:
             return make_command(cmd_name, handed_over(find_surface(cmd_name).command, out=Terminal(cmd_name)))
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        found = resolve_name(f"regard.cli.{COMMANDS[cmd_name][0]}")
-        return typer.main.get_command(found) if isinstance(found, typer.Typer) else make_command(cmd_name, found)
+        self.list_commands(ctx)  # to suggest one of them
+        return None
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All of them, each with its line of help."""
+        families = {family.name: family.help for family in all_families().values() if family.help is not None}
+        lines = families | {name: line for name, (_, line) in COMMANDS.items()}
+        self.commands = {name: TyperCommand(name, help=line) for name, line in lines.items()}
+        return list(self.commands)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The list of commands in a help text."""
+        self.list_commands(ctx)
         limit = formatter.width - 6 - max(map(len, self.commands))
         with formatter.section("Commands"):
             formatter.write_dl([(name, one.get_short_help_str(limit)) for name, one in self.commands.items()])
-
-
-def list_commands(app: typer.Typer) -> None:
-    """Puts a name and a line of help for each of them into a list of commands."""
-    families = {family.name: family.help for family in all_families().values() if family.help is not None}
-    for name, line in (families | {name: line for name, (_, line) in COMMANDS.items()}).items():
-        app.command(name, help=line)(lambda: None)
 
 
 def handed_over(function: Callable[..., Any], **handed: Any) -> Callable[..., Any]:

@@ -5,16 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from regard.engines.layout import default_limit
-from regard.engines.stored import (
-    Layout,
-    alignment_of,
-    choose_layout,
-    list_for,
-    longest_source,
-    read_for,
-    read_shape,
-    refuse_small_table,
-)
+from regard.engines.stored import Layout, alignment_of, choose_layout, longest_source, read_shape, refuse_small_table
+from regard.engines.weights import list_for, read_for
 from regard.errors import ConfigError
 from regard.formats import ctranslate2, gpt2, llama, marian, own
 from regard.text.tokenizer import name_rows

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from regard.config import ModelConfig
-from regard.engines.stored import Layout, list_for, read_for, read_shape, refuse_small_table
+from regard.engines.stored import Layout, read_shape, refuse_small_table
+from regard.engines.weights import list_for, read_for
 from regard.folder import ModelFolder
 from regard.formats.weights import Shapes, Weights
 from regard.text.tokenizer import Tokenizer

@@ -1,22 +1,20 @@
-"""What a model's folder holds for its network: the shape by config.json, the weights checked against it. No torch."""
+"""What a model's folder says of its network: the shape by config.json, facts by regard.json. No torch, no NumPy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from regard.errors import FolderError
 from regard.folder import CONFIG, ModelFolder, ModelInfo
-from regard.formats.weights import Shapes, Stored, Weights, list_weights, read_arrays
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.config import ModelConfig
+    from regard.formats.weights import Shapes, Weights
 
 SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
 LONGEST_SOURCE = 2**16  # tokens of a line in any training text
-MOST_TIMES, MOST_SURPLUS = 4, 2**24  # weights a file may have: tables that are there twice, masks of old versions
 
 
 class Layout(Protocol):
@@ -61,31 +59,6 @@ def read_shape(folder: ModelFolder, read: Callable[[dict[str, Any]], Any]) -> An
         return read(folder.config)
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as problem:
         raise FolderError(f"{folder.path / CONFIG} describes a model that cannot be: {problem!r:.200}") from None
-
-
-def list_for(folder: ModelFolder, *configs: ModelConfig) -> dict[str, Stored]:
-    """Where the weights of a folder lie, if there can be enough of them for networks of this shape."""
-    listed = list_weights(folder.weights())
-    layers = sum(config.layers + (config.decoder_layers or 0) for config in configs)
-    table = max(config.vocab_size * config.width for config in configs)
-    if layers > len(listed) or table > sum(stored.count for stored in listed.values()):
-        asked = f"{layers} layers and a table of {table} numbers"
-        raise FolderError(f"{folder.path}: config.json asks for {asked}, and the weights are fewer; "
-                          f"they are not of the same model")  # fmt: skip
-    return listed
-
-
-def read_for(folder: ModelFolder, listed: dict[str, Stored], shapes: Shapes) -> Weights:
-    """The weights of a folder, unless there are far more than these shapes have room for."""
-    there, room = sum(stored.count for stored in listed.values()), sum(map(prod, shapes.values()))
-    for found, wanted, surplus, what in (
-        (there, room, MOST_SURPLUS, "weights"),
-        (len(listed), len(shapes), 100, "tables"),
-    ):
-        if found > surplus + MOST_TIMES * wanted:
-            raise FolderError(f"{folder.path} has {found} {what}, and config.json asks for {wanted}; "
-                              f"they are not of the same model")  # fmt: skip
-    return read_arrays(listed)
 
 
 def longest_source(info: ModelInfo) -> int:

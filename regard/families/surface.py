@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Strict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict
 
 from regard.families.options import Json, Model, Valid
 from regard.text.given import stdin_lines
@@ -40,6 +40,8 @@ Share = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 
 class Body(BaseModel):
     """What every request may hold; fields that a route does not know are ignored, as clients send more."""
+
+    model_config = ConfigDict(defer_build=True)  # commands have no bodies, and building these takes as long as a line
 
     model: Text | None = None  # its name; else the first that can do it
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any
 
-import numpy as np
-
 MOST_BYTES = 64 * 2**20  # of a file; the largest we know have half of that
 MOST_PARTS = 64  # of a normalizer, pre-tokenizer, decoder or template
 MOST_ADDED, LONGEST_ADDED, MOST_ADDED_TEXT = 50_000, 256, 2**20  # added pieces, characters of each, and of all
@@ -238,6 +236,8 @@ def _check_charsmap(table: bytes) -> int:
     """
     if not table:
         return 1
+    import numpy as np  # few tokenizers have such a table, and importing it takes longer than to translate a line
+
     size = int.from_bytes(table[:4], "little")
     if len(table) > MOST_CHARSMAP_BYTES or size % 4 or not 0 < size <= len(table) - 4:
         raise ValueError("its table of normal forms is larger than any we know, or not whole")

@@ -10,6 +10,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+import regard
 from regard.cli.commands import app
 from regard.cli.family import COMMANDS
 
@@ -233,6 +234,22 @@ finally:
 """
     done = spawn("-c", code, *words)
     assert done.returncode == 0 and "regard" in done.stdout, done.stderr
+
+
+def test_a_line_is_translated_without_what_only_training_needs(folder):
+    regard.load(folder)  # its copy for the fast engine is there
+    code = """
+import sys
+import regard.cli.commands as commands
+import regard.families as families
+families.entry_points = None  # other packages are not asked for a command of ours
+try:
+    commands.main()
+finally:
+    assert not {"torch", "numpy", "regard.config", "sacrebleu"} & set(sys.modules)
+"""
+    done = spawn("-c", code, "translate", str(folder), "--text", "The dog sleeps.")
+    assert (done.returncode, done.stdout.strip()) == (0, regard.load(folder)("The dog sleeps.")), done.stderr
 
 
 def test_a_reader_that_leaves_early_is_no_error(folder):

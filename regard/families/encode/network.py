@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from regard.config import ModelConfig
 from regard.engines.layout import group
 from regard.engines.network import build_empty, fill, read_network, shapes_of
-from regard.engines.stored import list_for, read_for, read_shape
+from regard.engines.stored import read_shape
+from regard.engines.weights import list_for, read_for
 from regard.errors import FolderError
 from regard.folder import ModelFolder
 from regard.formats import bert, bert_generation

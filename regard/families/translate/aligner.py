@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.alignment.lexical_table import FILE, MOST_BYTES, LexicalTable
 from regard.alignment.links import AlignmentScore, Links, align_words, read_pharaoh, symmetrise
 from regard.decoding.found import Hypothesis
 from regard.errors import CorpusError
@@ -17,6 +16,7 @@ from regard.text.lines import read_lines
 from regard.text.tokenizer import ROLES
 
 if TYPE_CHECKING:
+    from regard.alignment.lexical_table import LexicalTable
     from regard.families.translate.pipeline import Translator
 
 
@@ -51,6 +51,8 @@ class Aligner:
     @cached_property
     def _table(self) -> LexicalTable | None:
         """Models from elsewhere have none."""
+        from regard.alignment.lexical_table import FILE, MOST_BYTES, LexicalTable
+
         return LexicalTable.read(self._folder.read(FILE, MOST_BYTES)) if self._folder.has(FILE) else None
 
 

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from regard.config import ModelConfig
 from regard.engines.described import TRANSLATORS
 from regard.engines.network import build_empty, fill, read_network, shapes_of
-from regard.engines.stored import choose_layout, list_for, read_for, read_shape, refuse_small_table, rows_of
+from regard.engines.stored import choose_layout, read_shape, refuse_small_table, rows_of
+from regard.engines.weights import list_for, read_for
 from regard.errors import ConfigError
 from regard.families.pipeline import generation_of
 from regard.folder import ModelFolder
