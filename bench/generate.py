@@ -113,6 +113,7 @@ RATIOS: list[tuple[str, str, list[str]]] = [
     ("int8_over_ct2_int8_best", "regard int8", ["ct2 int8 2x1"]),
     ("fast_over_ct2_best", "regard fast", BEST),
     ("int8_fast_over_ct2_int8_best", "regard int8 fast", ["ct2 int8 2x1"]),
+    ("alignments_over_none", "regard alignments", ["regard"]),
     ("torch_over_hf", "regard torch", HF),
     ("fast_over_hf", "regard fast", HF),
     ("int8_fast_over_hf", "regard int8 fast", HF),

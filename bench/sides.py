@@ -20,6 +20,7 @@ SIDES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
     "regard int8": ("regard", {"precision": "int8"}, {}),
     "regard fast": ("regard", {"fast": True}, {}),
     "regard int8 fast": ("regard", {"precision": "int8", "fast": True}, {}),
+    "regard alignments": ("regard", {"alignments": True}, {}),
     "regard torch": ("regard", {"engine": "torch"}, {}),
     "ct2 2x1": ("ct2", {"workers": 2, "threads": 1}, {}),
     "ct2 2x1 mkl": ("ct2", {"workers": 2, "threads": 1}, {"CT2_USE_MKL": "1"}),
@@ -55,11 +56,13 @@ def work(name: str, model: Path) -> None:
     serve(answer)
 
 
-def open_regard(model: Path, fast: bool = False, **how: Any) -> Callable[[list[str], int], list[str]]:
+def open_regard(
+    model: Path, fast: bool = False, alignments: bool = False, **how: Any
+) -> Callable[[list[str], int], list[str]]:
     import regard
 
     translator = regard.load(model, **how)
-    return lambda lines, beam: translator(lines, beam=beam, max_length=LIMIT, **({"fast": True} if fast else {}))
+    return lambda lines, beam: translator(lines, beam=beam, max_length=LIMIT, fast=fast, alignments=alignments)
 
 
 def open_ct2(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -29,6 +30,7 @@ class LexicalTable:
         self._sources, self._targets, self._tables = sources, targets, (probabilities, back)
         self._size = 1 + int(targets.max(initial=0))
         self._keys = sources.astype(np.int64) * self._size + targets
+        self._both = np.stack(self._tables).astype(np.float32)  # (2, N)
         self._jumps = tuple(jumps)
 
     @classmethod
@@ -67,16 +69,29 @@ class LexicalTable:
         """The probability that each target token comes from each source token, (T, S): the mean of both directions' HMM
         posteriors.
         """
-        if not sources or not targets or not len(self._keys):
-            return np.full((len(targets), len(sources)), UNKNOWN)
+        return self.of_all([(sources, targets)])[0]
+
+    def of_all(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[Array]:
+        """The same of each pair of sources and targets; pairs of equal length are computed together."""
+        found = [np.zeros((len(targets), len(sources)), np.float32) for sources, targets in pairs]
+        entries = {number: self._entries(*pair) for number, pair in enumerate(pairs) if len(self._keys) and all(pair)}
+        for side, jumps in enumerate(self._jumps):
+            alike: defaultdict[int, list[int]] = defaultdict(list)  # pairs by the number of places to come from
+            for number, entry in entries.items():
+                alike[entry.shape[2 - side]].append(number)
+            for places, numbers in alike.items():
+                sides = [entries[number][side].T if side else entries[number][side] for number in numbers]
+                lengths = np.array([len(one) for one in sides])
+                likely = np.ones((len(sides), lengths.max(), places), np.float32)  # (B, T, S), or the other way round
+                for row, one in zip(likely, sides, strict=True):
+                    row[: len(one)] = one
+                for number, length, after in zip(numbers, lengths, follow(likely, lengths, jumps)[0], strict=True):
+                    found[number] += after[:length].T if side else after[:length]
+        return [np.maximum(one / 2, UNKNOWN) for one in found]
+
+    def _entries(self, sources: Sequence[int], targets: Sequence[int]) -> Array:
+        """What the table has for each target token and each source token, in both directions: (2, T, S)."""
         wanted = np.array(targets)[:, None] + np.array(sources, np.int64)[None] * self._size  # (T, S)
         wanted[np.array(targets) >= self._size] = -1
         places = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)  # (T, S)
-        is_known = self._keys[places] == wanted  # (T, S)
-        found = []
-        for table, jumps, is_back in zip(self._tables, self._jumps, (False, True), strict=True):
-            likely = np.where(is_known, np.maximum(table[places], NEVER), NEVER).astype(np.float32)  # (T, S)
-            likely = likely.T if is_back else likely
-            after = follow(likely[None], np.array([len(likely)]), jumps)[0][0]
-            found.append(after.T if is_back else after)
-        return np.maximum((found[0] + found[1]) / 2, UNKNOWN)
+        return np.where(self._keys[places] == wanted, np.maximum(self._both[:, places], NEVER), np.float32(NEVER))

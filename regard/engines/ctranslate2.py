@@ -72,6 +72,7 @@ class FastTranslator:
         self.places = places
         self.layouts: Layouts = {"bulk": Layout(), "single": Layout()}
         self.has_shortlist = False
+        self.needs_first_step = True  # whether the attention of the first step is used
         self._opened: dict[tuple[int, Layout], Any] = {}  # by the process, and by how it works
 
     def begin(
@@ -89,7 +90,7 @@ class FastTranslator:
                 rows,
                 self._ask(rows, sources, limits, search, prefixes),
                 self._ask(rows, sources, [1] * len(sources), greedy, ())
-                if search.return_attention and search.beams > 1
+                if search.return_attention and search.beams > 1 and self.needs_first_step
                 else (),
             )
             for rows in self._group(sources, limits, search)

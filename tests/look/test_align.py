@@ -166,6 +166,24 @@ def test_a_lexicon_is_kept_and_read_without_torch(translator, folder):
     assert said.stdout.strip() == "False"
 
 
+def test_pairs_are_aligned_together_as_each_is_alone(translator, folder):
+    kept, draw = LexicalTable.read((folder / FILE).read_bytes()), np.random.default_rng(0)
+    ids = sorted(kept.sources)
+    pairs = [(draw.choice(ids, source).tolist(), draw.choice(ids, target).tolist())
+             for source in (0, 1, 4, 4, 7) for target in (0, 1, 4, 6)]  # fmt: skip
+    for pair, together in zip(pairs, kept.of_all(pairs), strict=True):
+        np.testing.assert_allclose(together, kept.of(*pair), rtol=1e-4)
+    lines = [
+        "The dog sleeps.",
+        "A cat.",
+        "The dog sees the old cat, and the cat sleeps.",
+        "",
+        "The dog sees a man.",
+    ] * 3
+    found = [one.alignment for one in translator.translate_all(lines, alignments=True)]
+    assert found == [translator.translate(line, alignments=True).alignment for line in lines] and any(found)
+
+
 def test_given_translations_are_aligned_and_scored_against_gold(translator, pairs, tmp_path):
     sources, targets = (pairs[side].read_text().splitlines()[:6] for side in ("source", "target"))
     found = translator.align(sources, targets)

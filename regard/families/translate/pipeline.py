@@ -18,7 +18,7 @@ from regard.engines.stored import alignment_of, longest_source
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.families.translate.aligner import Aligner, align_pairs, score_alignment
-from regard.families.translate.translation import Translation, join, notes_on, put_in_words
+from regard.families.translate.translation import Translation, in_chunks, join, notes_on, put_in_words
 from regard.folder import ModelFolder
 from regard.text.corpus import PairFiles, kind_of, read_pairs, refuse_unread
 from regard.text.given import a_text, several_texts
@@ -56,6 +56,8 @@ class Translator(Pipeline):
         super().__init__(folder, running)
         if self._fast is None:
             alignment_of(self.info, self.model.config)  # problems are reported at once
+        else:
+            self._fast.needs_first_step = not self.aligner.is_after
 
     @property
     def source_language(self) -> str | None:
@@ -218,9 +220,10 @@ class Translator(Pipeline):
         parts, sources, notes, wait = begun
         counts = [count for count in parts for _ in range(count)]
         # Each is put into words as soon as it is found: the engine is then still busy with others.
-        made = {
-            row: put_in_words(self.tokenizer, self.aligner, sources[row], found, counts[row]) for row, found in wait()
-        }
+        made: dict[int, Translation] = {}
+        for chunk in in_chunks(wait()):
+            rows = [(sources[row], found, counts[row]) for row, found in chunk]
+            made |= zip((row for row, _ in chunk), put_in_words(self.tokenizer, self.aligner, rows), strict=True)
         row = 0
         for count, of_line in zip(parts, notes, strict=True):
             whole = join([made[number] for number in range(row, row + count)], self.target_language)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from regard.text.given import name_unknown
 if TYPE_CHECKING:
     from regard.families.translate.aligner import Aligner
 
+Found = tuple[int, list[Hypothesis]]  # a row, and its hypotheses
+MOST_TOGETHER = 2**17  # weights of attention, of rows whose words are aligned at a time
 WITHOUT_SPACES = {"zh", "ja", "th", "lo", "km", "my"}  # languages whose sentences are joined without a space
 
 
@@ -50,23 +53,49 @@ def notes_on(tokenizer: Any, lines: list[str], parts: list[int], sources: list[l
     return notes
 
 
+def in_chunks(found: Iterable[Found]) -> Iterator[list[Found]]:
+    """What is put into words together: each row as soon as it is found, or several of those whose words are aligned."""
+    chunk: list[Found] = []
+    size = 0
+    for row, hypotheses in found:
+        chunk.append((row, hypotheses))
+        size += sum(len(one.attention) * len(one.attention[0]) for one in hypotheses if one.attention)
+        if not hypotheses[0].attention or size > MOST_TOGETHER:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
 def put_in_words(
-    tokenizer: Any, aligner: Aligner, source: list[int], hypotheses: list[Hypothesis], parts: int
-) -> Translation:
-    """Ids back to text: the best, and the others if they are of a whole line, which has `parts`."""
-    read = tokenizer.tokens(source[:-1])
+    tokenizer: Any, aligner: Aligner, rows: Sequence[tuple[list[int], list[Hypothesis], int]]
+) -> list[Translation]:
+    """Ids back to text, of each source: the best, and the others if they are of a whole line, which has one part.
 
-    def in_words(found: Hypothesis, alternatives: list[Translation]) -> Translation:
-        ids, notes = found.ids, list(found.notes)
-        if not found.is_finished:
-            ids = cut_repetition(found.ids)
-            notes.append("a repetition at the end was cut" if len(ids) < len(found.ids)
-                         else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
-        links = aligner.align(source, replace(found, ids=ids)) if found.attention else []
-        return Translation(tokenizer.decode(ids), found.score, tokenizer.tokens(ids), read, links, notes, alternatives)
+    rows: a source, what was found, and how many parts its line has.
+    """
+    kept = [(source, [_cut(one) for one in (found if parts == 1 else found[:1])]) for source, found, parts in rows]
+    links = iter(aligner.align_all([(source, one) for source, found in kept for one in found]))
+    made = []
+    for source, found in kept:
+        read = tokenizer.tokens(source[:-1])
+        best, *others = [
+            Translation(tokenizer.decode(one.ids), one.score, tokenizer.tokens(one.ids), read, next(links),
+                        list(one.notes))
+            for one in found
+        ]  # fmt: skip
+        made.append(replace(best, alternatives=others) if others else best)
+    return made
 
-    best, *others = hypotheses if parts == 1 else hypotheses[:1]
-    return in_words(best, [in_words(other, []) for other in others])
+
+def _cut(found: Hypothesis) -> Hypothesis:
+    """A hypothesis that found no end, without the repetition at it, and with a note."""
+    if found.is_finished:
+        return found
+    ids = cut_repetition(found.ids)
+    note = ("a repetition at the end was cut" if len(ids) < len(found.ids)
+            else f"the translation found no end and was cut at {len(ids)} tokens")  # fmt: skip
+    return replace(found, ids=ids, notes=(*found.notes, note))
 
 
 def join(parts: list[Translation], language: str | None) -> Translation:
