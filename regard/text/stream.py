@@ -6,6 +6,7 @@ of text and seed alone. Memory is bounded by the sample.
 
 from __future__ import annotations
 
+import json
 import zlib
 from abc import ABC, abstractmethod
 from bisect import insort
@@ -52,8 +53,11 @@ class Examples(ABC):
         return [example for chunk in self.chunks() for example in chunk]
 
     def release(self) -> None:
-        """The vocabulary is learned: the sample is not needed any more."""
+        """The vocabulary is learned: the sample is not needed any more. The little that is kept is made anew: scattered
+        among the sample, it would hold on to the sample's memory.
+        """
         self.sample = []
+        self.restore(json.loads(json.dumps(self.state())))
 
     def state(self) -> dict[str, Any]:
         """What the survey found, but for the sample: as JSON."""

@@ -43,6 +43,17 @@ def test_what_a_survey_found_is_restored_without_reading():
     assert learned(after) == learned(before)
 
 
+def test_what_was_held_out_stays_so_once_the_sample_is_released():
+    texts = [f"text {number}" for number in range(500)]
+    examples = lines_of(texts)
+    list(examples.survey())
+    before, held, train = examples.state(), examples.valid, learned(examples)
+    examples.release()
+    assert examples.state() == before and examples.valid == held and learned(examples) == train
+    assert not examples.sample
+    assert not any(one is other for one, other in zip(examples.valid, held, strict=True))  # no part of the sample
+
+
 def test_chunks_begin_where_they_are_asked_to(monkeypatch):
     monkeypatch.setattr(stream, "CHUNK", 7)
     examples = lines_of([f"text {number}" for number in range(50)])
