@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
@@ -16,13 +19,15 @@ from regard.compare import compare_engines, compare_with_transformers
 from regard.config import resolve
 from regard.engines.cache import WEIGHTS as FAST_WEIGHTS
 from regard.engines.cache import CTranslate2Cache
+from regard.engines.packed import Precision
 from regard.errors import ConfigError, FolderError
-from regard.families import all_families
+from regard.families import all_families, find_surface
 from regard.folder import CONFIG, FORMAT, WEIGHTS, Content, ModelFolder, ModelInfo, refuse_existing, write_model
 from regard.formats import bert, bert_generation
 from regard.formats.tokenizers import CONFIG as TOKENIZING
 from regard.formats.weights import copy_weights, list_weights
 from regard.load import load
+from regard.look.live import to_page
 from regard.model.size import count_parameters
 from regard.training.card import describe_comparison, import_card
 from regard.training.lineage import read_licence
@@ -88,13 +93,21 @@ def _as_part(folder: ModelFolder, opened: Any, part: str) -> tuple[dict[str, Any
     return folder.config | {"architectures": ["BertModel"]}, weights_file(bert.export_weights(weights))
 
 
-def export_model(model: Path, kind: str, to: Path) -> str:
-    """Writes a model for another program, and runs it there on a few samples; how far the two are apart, in words."""
+def export_model(model: Path, kind: str, to: Path, precision: Precision | None = None) -> str:
+    """Writes a model for another program, and runs it there on a few samples; how far the two are apart, in words.
+
+    precision: of the weights in a page, float16 if not given.
+    """
     refuse_existing(to, "export")
     folder = ModelFolder(model)
-    exporters = {"huggingface": _to_huggingface, "ctranslate2": _to_ctranslate2}
+    page = partial(_to_page, precision=precision)
+    exporters: dict[str, Callable[[ModelFolder, Path], str]] = {
+        "huggingface": _to_huggingface, "ctranslate2": _to_ctranslate2, "page": page,
+    }  # fmt: skip
     if kind not in exporters:
         raise ConfigError(f"--as {kind} is not one of {', '.join(exporters)}")
+    if kind != "page" and precision is not None:
+        raise ConfigError(f"--precision is of a page; --as {kind} has the weights as they are")
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
         result = exporters[kind](folder, Path(place) / "new")
@@ -132,6 +145,33 @@ def _to_ctranslate2(folder: ModelFolder, to: Path) -> str:
     assert (to / FAST_WEIGHTS).is_file()
     with _naming(folder.folder):
         return compare_engines(opened, load(folder.folder, engine="torch")) or ""
+
+
+def _to_page(folder: ModelFolder, to: Path, precision: Precision | None) -> str:
+    content = make_page(load(folder.folder, engine="torch"), folder.folder.resolve().name, precision)
+    to.write_text(content, encoding="utf-8")
+    return f"{len(content.encode()) / 1e6:.1f} MB; open it in a browser"
+
+
+def make_page(opened: Any, name: str, precision: Precision | None = None, given: dict[str, str] | None = None) -> str:
+    """A page that holds a model and runs it; given: texts to begin with, by field."""
+    task = opened.info.task
+    surface = find_surface(task)
+    if surface.engine is None or surface.page is None or surface.body is None:
+        raise ConfigError(
+            f"a model to {task} does not run in a page; give a text, and what it does with it is recorded"
+        )
+    facts = surface.facts(opened) | surface.live(opened)
+    label = f"{name} ({facts['source']} → {facts['target']})" if "source" in facts else name
+    about = {
+        "id": name, "label": label, "task": task, "config": opened.model.config.model_dump(), "given": given or {},
+        "is_foreign": opened.info.foreign is not None, "generation": asdict(opened.generation),
+        "fields": surface.body.model_json_schema()["properties"],
+    } | facts  # fmt: skip
+    places = [script.partition(":") for script in (surface.page, surface.engine)]
+    scripts = [files(package).joinpath(file).read_text(encoding="utf-8") for package, _, file in places]
+    weights = {name: tensor for name, tensor in opened.model.state_dict().items() if tensor.is_floating_point()}
+    return to_page(about, opened.tokenizer, weights, precision or "float16", scripts)
 
 
 @contextmanager

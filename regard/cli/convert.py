@@ -32,14 +32,18 @@ def import_model(
 
 def export_model(
     model: Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)],
-    kind: Annotated[Literal["huggingface", "ctranslate2"], typer.Option("--as", help="Format.")],
-    to: Annotated[Path, typer.Option(help="New folder for the copy.", show_default=False)],
+    kind: Annotated[Literal["huggingface", "ctranslate2", "page"], typer.Option("--as", help="Format.")],
+    to: Annotated[Path, typer.Option(help="New folder for the copy; of a page, its file.", show_default=False)],
+    precision: Annotated[
+        Literal["float32", "float16", "int8"] | None, typer.Option(help="Weights of a page; default float16.")
+    ] = None,
 ) -> None:
-    """Export a model for Hugging Face transformers or CTranslate2. The copy is tested before it is kept.
+    """Export a model for transformers or CTranslate2, tested before it is kept; or as a page that runs it.
 
     Example:
       regard export models/en-de --as huggingface --to exported/en-de
+      regard export models/en-de --as page --to en-de.html
     """
     from regard.convert import export_model
 
-    print_status(f"Wrote {to}: {export_model(model, kind, to)}")
+    print_status(f"Wrote {to}: {export_model(model, kind, to, precision)}")

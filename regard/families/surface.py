@@ -138,6 +138,8 @@ class Surface:
     workers: Callable[[Any, bool], int] | None = None
     shares_batches: bool = False  # whether items of several requests are computed together
     page: str | None = None  # a script of the page, as package:file; else the plain one
+    engine: str | None = None  # the script that runs it in a page, as package:file; None: only a server does
+    live: Callable[[Any], dict[str, Any]] = lambda opened: {}  # what that script needs to know beside shape and weights
 
 
 def run_texts(opened: Any, texts: list[str], is_wanted: Callable[[int], bool]) -> list[Any]:

@@ -79,21 +79,26 @@ def to_html(seen: Inspection) -> str:
     page = describe(seen)
     maps = {name: _maps(seen, name) for name in seen.kinds}
     first = next(iter(maps))
-    style, *scripts = (_part(name) for name in ("look.css", *(f"{script}.js" for script in SCRIPTS)))
-    title = escape(f"{seen.text[:60]} · regard", quote=True)
-    head = (
+    scripts = [read_part(f"{script}.js") for script in SCRIPTS]
+    head = make_head(seen.text[:60], read_part("look.css"))
+    body = [head, make_data("seen", json.dumps(page, ensure_ascii=False))]
+    body += [make_data(f"{first}-mean", maps[first].pop("mean"))]
+    body += ["<script>\n", "\n".join(scripts), "\nregard.show(document.querySelector('main'));\n</script>\n"]
+    body += [make_data(f"{name}-{key}", packed) for name, packs in maps.items() for key, packed in packs.items()]
+    return "".join([*body, "</body>\n</html>\n"])
+
+
+def make_head(title: str, style: str, policy: str = "") -> str:
+    """The beginning of a page; policy: what it may do beside running its own scripts."""
+    return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"{MARKS['.html'].decode()}\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'; img-src data:\">\n"
-        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main></main>\n"
+        f"script-src 'unsafe-inline'; img-src data:{policy}\">\n"
+        f"<title>{escape(f'{title} · regard', quote=True)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        "<main></main>\n"
     )
-    body = [head, _data("seen", json.dumps(page, ensure_ascii=False))]
-    body += [_data(f"{first}-mean", maps[first].pop("mean"))]
-    body += ["<script>\n", "\n".join(scripts), "\nregard.show(document.querySelector('main'));\n</script>\n"]
-    body += [_data(f"{name}-{key}", packed) for name, packs in maps.items() for key, packed in packs.items()]
-    return "".join([*body, "</body>\n</html>\n"])
 
 
 def to_frame(seen: Inspection) -> str:
@@ -159,11 +164,12 @@ def _rounded(value: Any) -> Any:
     return value
 
 
-def _data(name: str, content: str) -> str:
+def make_data(name: str, content: str) -> str:
     """Inert content in a page: no text in it can close the element or open another."""
     safe = content.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return f'<script type="application/json" id="regard-{name}">{safe}</script>\n'
 
 
-def _part(name: str) -> str:
+def read_part(name: str) -> str:
+    """A file of the page."""
     return files("regard.look").joinpath("page", name).read_text(encoding="utf-8")

@@ -76,6 +76,26 @@ def test_every_family_is_evaluated_and_described(task, score, request, family_fi
     assert code == 1 and f"is a model to {task}; use regard {task}" in err
 
 
+def test_a_look_without_a_text_is_the_model_in_a_page(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("look", folder)[0] == 0
+    live = (tmp_path / f"{folder.name}.html").read_text(encoding="utf-8")
+    assert 'id="regard-weights"' in live
+    assert run("look", folder, "The old dog.", "--to", "live.html")[0] == 0
+    assert '"given": {"text": "The old dog."}' in (tmp_path / "live.html").read_text(encoding="utf-8")
+    for option in ("--recorded", "--no-why"):
+        assert run("look", folder, "The old dog.", option, "--to", "small.html")[0] == 0
+        assert 'id="regard-weights"' not in (tmp_path / "small.html").read_text(encoding="utf-8")
+    assert "--recorded is for a page" in run("look", folder, "--recorded")[2]
+    assert "there is no text to look at" in run("look", folder, "--to", "a.svg")[2]
+    assert run("export", folder, "--as", "page", "--to", "page.html", "--precision", "int8")[0] == 0
+    assert (tmp_path / "page.html").stat().st_size < (tmp_path / "live.html").stat().st_size
+    assert (
+        "--precision is of a page"
+        in run("export", folder, "--as", "ctranslate2", "--to", "c", "--precision", "int8")[2]
+    )
+
+
 def test_every_family_can_be_looked_into(writer_folder, filler_folder, answerer_folder, tmp_path):
     (tmp_path / "tale.txt").write_text(TALE)
     assert "██" in run("look", writer_folder, "The old dog.")[1]

@@ -21,12 +21,12 @@ def find_npm() -> list[str] | None:
     return [str(node), str(root / ("node_modules" if is_windows else "lib/node_modules") / "npm/bin/npm-cli.js")]
 
 
-def npm(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+def npm(*arguments: str, variables: dict[str, str] | None = None, **options) -> subprocess.CompletedProcess[str]:
     """Runs npm in this folder; FileNotFoundError where there is none."""
     if (program := find_npm()) is None:
         raise FileNotFoundError("npm")
     # What npm starts looks for node on the path.
-    there = os.environ | {"PATH": f"{Path(program[0]).parent}{os.pathsep}{os.environ['PATH']}"}
+    there = os.environ | {"PATH": f"{Path(program[0]).parent}{os.pathsep}{os.environ['PATH']}"} | (variables or {})
     return subprocess.run([*program, *arguments], cwd=HERE, env=there, text=True, check=False, **options)
 
 

@@ -177,6 +177,7 @@ interface Regard {
   show(box: HTMLElement, data?: Data): State;
   readHere(name: string): string | null;
   controls(state: State, views: View[], kinds: string[]): HTMLElement[];
+  follow(state: State, before: State, views: View[]): void;
   chooseKind(state: State, kind: string): void;
   press(state: State, views: View[], kinds: string[], event: KeyboardEvent): void;
 
@@ -187,7 +188,12 @@ interface Regard {
   report(problem: unknown): void;
   load(script: string): Promise<unknown>;
   after<Given extends any[]>(milliseconds: number, work: (...given: Given) => unknown): (...given: Given) => void;
-  flatMap(data: Inspected, about: Kind, key: string): number[];
+  askStream(path: string, fields: Record<string, unknown>, signal: AbortSignal, take: (part: any) => void): Promise<unknown>;
+  isHere?: boolean; // whether the model is in the page
+  connect(worker: Worker): (path: string, fields?: Record<string, unknown>, signal?: AbortSignal, take?: (part: any) => void) => Promise<any>;
+  openModel(box: HTMLElement): void;
+  flat(map: number[][] | Float32Array): Float32Array;
+  flatMap(data: Inspected, about: Kind, key: string): Float32Array;
   lookBox(): LookBox;
   events(response: Response, take: (event: any) => void): Promise<void>;
   beamTree(found: Validated[]): HTMLElement;

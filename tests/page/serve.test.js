@@ -3,7 +3,7 @@ const assert = require("node:assert/strict");
 const { test } = require("node:test");
 const { load } = require("./scripts.js");
 
-const regard = load("data", "colors", "ask", "write");
+const regard = load("data", "colors", "live", "ask", "write");
 
 const ABOUT = { rows: ["x", "y"], columns: ["a", "b"], weights: [[[[1, 0], [0, 1]], [[0, 1], [0, 1]]]], rollout: [[0.5, 0.5], [0, 1]] };
 const maps = (aligning) => new regard.LiveData({ kinds: { cross: ABOUT }, aligning });

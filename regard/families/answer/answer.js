@@ -2,8 +2,8 @@
 // An answerer: change the facts of a story, and see the hops and the answer move.
 regard.panels.answer = (model) => {
   const tale = "Brian is a frog.\nLily is gray.\nBrian is yellow.\nJulius is green.\nGreg is a frog.";
-  const story = regard.make("textarea", { rows: 7, dir: "auto", "aria-label": "Story" }, tale);
-  const question = regard.make("input", { type: "text", dir: "auto", "aria-label": "Question", value: "What color is Greg?" });
+  const story = regard.make("textarea", { rows: 7, dir: "auto", "aria-label": "Story" }, model.given?.story ?? tale);
+  const question = regard.make("input", { type: "text", dir: "auto", "aria-label": "Question", value: model.given?.text ?? "What color is Greg?" });
   const output = regard.make("p", { class: "answer", "aria-live": "polite" });
   const look = regard.lookBox();
   const answer = regard.newest(async (signal) => {

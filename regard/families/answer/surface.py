@@ -113,5 +113,12 @@ def compute(opened: Any, items: list[Any], is_wanted: Callable[[int], bool]) -> 
 
 
 ANSWER = Surface(
-    command, train, AnswerBody, answer, look=AnswerLook, look_size=look_size, page="regard.families.answer:answer.js"
+    command,
+    train,
+    AnswerBody,
+    answer,
+    look=AnswerLook,
+    look_size=look_size,
+    page="regard.families.answer:answer.js",
+    engine="regard.families.answer:answerer.js",
 )

@@ -1,7 +1,7 @@
 "use strict";
 // A filler: click a word to hide it, and see what may stand there.
 regard.panels.fill = (model) => {
-  const text = regard.make("input", { type: "text", dir: "auto", "aria-label": "Text", value: "The old man reads a book." });
+  const text = regard.make("input", { type: "text", dir: "auto", "aria-label": "Text", value: model.given?.text ?? "The old man reads a book." });
   const line = regard.make("p", { class: "sentence", dir: "auto" });
   const gaps = regard.make("div", { class: "gaps" });
   const look = regard.lookBox();
@@ -22,7 +22,7 @@ regard.panels.fill = (model) => {
       regard.make("table", {}, ...candidates.map((one) => regard.make("tr", {}, regard.make("td", {}, regard.make("bdi", {}, one.text)),
         regard.make("td", { class: "number" }, regard.percent(one.probability)),
         regard.make("td", {}, regard.make("i", { class: "bar", style: `width:${(200 * one.probability).toFixed(1)}px` })))))));
-    return look.show({ model: model.id, text: masked });
+    return look.show({ model: model.id, text: masked, why: regard.isHere });
   });
   text.addEventListener("input", regard.after(250, () => { hidden.clear(); fill(); }));
   fill();

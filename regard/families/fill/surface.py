@@ -77,4 +77,6 @@ def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool], top
     return [opened.fill(text, top=top) for text in texts]
 
 
-FILL = Surface(command, train, FillBody, answer, page="regard.families.fill:fill.js")
+FILL = Surface(
+    command, train, FillBody, answer, page="regard.families.fill:fill.js", engine="regard.families.fill:filler.js"
+)

@@ -261,6 +261,11 @@ class Translator(Pipeline):
         return alignment_of(self.info, self.model.config)
 
     @property
+    def most_tokens(self) -> dict[str, int]:
+        """Of a source that is translated in one, and of a translation."""
+        return {"longest": self._longest, "places": self._places}
+
+    @property
     def _longest(self) -> int:
         """Most tokens of a source that is translated in one."""
         return min(longest_source(self.info), self._readable)

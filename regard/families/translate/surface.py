@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -243,7 +244,16 @@ def facts(opened: Any) -> dict[str, Any]:
     return {"source": opened.source_language or "auto", "target": opened.target_language or "und"}
 
 
+def live(opened: Any) -> dict[str, Any]:
+    """How it begins, ends and aligns."""
+    if opened.model.config.encoder is not None:
+        raise ConfigError("a translator made of two models does not run in a page; `regard serve` it, or record a text")
+    generation = asdict(opened.generation) | {"start": opened.model.start_id}
+    return {"generation": generation, "alignment": opened.alignment_heads, **opened.most_tokens}
+
+
 TRANSLATE = Surface(
     command, train, TranslateBody, answer, offers={"translation": translate}, look=TranslateLook, facts=facts,
     workers=workers, shares_batches=True, page="regard.families.translate:translate.js",
+    engine="regard.families.translate:translator.js", live=live,
 )  # fmt: skip

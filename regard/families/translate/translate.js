@@ -1,7 +1,7 @@
 "use strict";
 // A translator: type and read along; point at words; click one for what else could stand there, and take it from there.
 regard.panels.translate = (model) => {
-  const source = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Source", placeholder: `Type ${model.source} …` });
+  const source = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Source", placeholder: `Type ${model.source} …` }, model.given?.text ?? "");
   const target = regard.make("p", { class: "sentence", dir: "auto", "aria-live": "polite" });
   const echo = regard.make("p", { class: "sentence", dir: "auto" });
   const choices = regard.make("div", { class: "choices" }), tree = regard.make("div", { class: "tree" });
@@ -36,6 +36,7 @@ regard.panels.translate = (model) => {
     if (!text) return [target, echo, tree].forEach((box) => box.replaceChildren());
     const found = await regard.askJson("/api/translate", { model: model.id, text, n_best: 4, prefix }, signal);
     show(found.translations[0]);
+    if (regard.isHere || look.box.hasChildNodes()) inspect();
   });
 
   // Alternatives at a place, given the words before it.
@@ -51,10 +52,12 @@ regard.panels.translate = (model) => {
   });
 
   source.addEventListener("input", regard.after(250, () => { prefix = ""; translate(); }));
-  const inside = regard.make("button", { "data-act": "look", onclick: () => {
+  const inspect = () => {
     const translation = target.textContent.trim();
     if (translation) look.show({ model: model.id, text: source.value.trim(), target: translation, why: true });
-  } }, "Look inside");
+  };
+  const inside = regard.isHere ? "" : regard.make("button", { "data-act": "look", onclick: inspect }, "Look inside");
+  if (source.value) translate();
   return regard.make("section", {}, source, echo, target, choices, inside, tree, look.box);
 };
 

@@ -127,5 +127,5 @@ def push_sample(opened: Any, items: list[Any], is_wanted: Callable[[int], bool],
 
 WRITE = Surface(
     command, train, WriteBody, answer, offers={"completion": complete, "stream": stream},
-    page="regard.families.write:write.js",
+    page="regard.families.write:write.js", engine="regard.families.write:writer.js",
 )  # fmt: skip

@@ -1,7 +1,7 @@
 "use strict";
 // A writer: text that streams on from a prompt, with sliders; then each token by how much of a surprise it was.
 regard.panels.write = (model) => {
-  const prompt = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Prompt", placeholder: "Begin a text …" });
+  const prompt = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Prompt", placeholder: "Begin a text …" }, model.given?.text ?? "");
   const out = regard.make("pre", { class: "written", dir: "auto", "aria-live": "polite" });
   /** @type {(name: string, least: number, most: number, step: number, value: number) => { box: HTMLElement, value: () => number }} */
   const slider = (name, least, most, step, value) => {
@@ -23,9 +23,8 @@ regard.panels.write = (model) => {
     regard.complain("");
     out.textContent = prompt.value;
     try {
-      const response = await regard.ask("/v1/completions", { model: model.id, prompt: prompt.value, stream: true,
-        temperature: temperature.value(), top_p: top.value(), max_tokens: tokens.value() }, mine.signal);
-      await regard.events(response, (event) => {
+      const fields = { model: model.id, prompt: prompt.value, stream: true, temperature: temperature.value(), top_p: top.value(), max_tokens: tokens.value() };
+      await regard.askStream("/v1/completions", fields, mine.signal, (event) => {
         if (event.error) regard.complain(event.error.message);
         else out.append(event.choices[0].text);
       });
@@ -37,23 +36,4 @@ regard.panels.write = (model) => {
   return regard.make("section", {}, prompt, regard.make("div", { class: "sliders" }, temperature.box, top.box, tokens.box),
     regard.make("button", { "data-act": "write", onclick: write }, "Write"),
     regard.make("button", { onclick: () => running?.abort() }, "Stop"), out, look.box);
-};
-
-// Server-sent events until [DONE].
-regard.events = async (response, take) => {
-  if (!response.body) return;
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let held = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    held += value;
-    const parts = held.split("\n\n");
-    held = parts.pop() ?? "";
-    for (const part of parts) {
-      const text = part.replace(/^data: /, "");
-      if (text === "[DONE]") return;
-      take(JSON.parse(text));
-    }
-  }
 };

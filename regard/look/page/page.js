@@ -9,6 +9,7 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
     data, kind: kinds[0], key: kinds[0] === "cross" && data.aligning ? "alignment" : "mean", view: views[0].name,
     byWords: "cross" in data.kinds, zoom: 1, moveX: 0, moveY: 0, scale: "absolute", repaint: () => {}, refresh: () => {},
   };
+  if (box.state) regard.follow(state, box.state, views);
   const dark = window.matchMedia?.("(prefers-color-scheme: dark)").matches;
   if (!document.documentElement.dataset.theme) regard.setTheme(dark ? "dark" : "light");
   const bar = regard.make("nav", {}), stage = regard.make("section", { class: "stage" });
@@ -32,6 +33,15 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
   document.addEventListener("keydown", (event) => regard.press(state, views, kinds, event), { signal: box.listening.signal });
   box.state = state;
   return state;
+};
+
+// The same choices as for what was shown here before, as far as they are there.
+regard.follow = (state, before, views) => {
+  const { view, scale, byWords, kind, key } = before;
+  Object.assign(state, { scale, byWords }, views.some((one) => one.name === view) ? { view } : {});
+  if (!(kind in state.data.kinds)) return;
+  state.key = key;
+  regard.chooseKind(state, kind);
 };
 
 regard.readHere = (name) => {

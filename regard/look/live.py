@@ -1,0 +1,106 @@
+"""A page that holds a model and runs it: weights, tokenizer, engine and views in one file, no address in it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from torch import Tensor
+
+from regard.engines.packed import Precision, pack_weights
+from regard.errors import ConfigError, FolderError
+from regard.look.export import SCRIPTS, make_data, make_head, read_part
+from regard.text.tokenizer import FILE, ROLES, Tokenizer
+
+# What runs in the worker, before the family's script; the first makes the object that the others add to.
+ENGINE = ("kernels", "weights", "layers", "search", "sample", "unicode", "tokenizer", "links", "inspect")
+MOST_WEIGHTS = 30_000_000
+POLICY = "; worker-src blob:"
+# Parts of a tokenizer.json that tokenizer.js has, with settings that they must have.
+PARTS: dict[str, dict[str, Any]] = {
+    "BPE": {"dropout": None, "byte_fallback": False, "ignore_merges": False, "continuing_subword_prefix": None,
+            "end_of_word_suffix": None},
+    "WordPiece": {},
+    "WordLevel": {},
+    "Prepend": {},
+    "Lowercase": {},
+    "BertNormalizer": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False},
+    "Sequence": {},
+    "Split": {},
+    "ByteLevel": {"add_prefix_space": False, "use_regex": False},
+    "BertPreTokenizer": {},
+    "TemplateProcessing": {},
+    "Fuse": {},
+    "Strip": {"content": " ", "start": 1, "stop": 0},
+}  # fmt: skip
+OF_DECODER = {"ByteLevel", "WordPiece", "Sequence", "Fuse", "Strip"}  # whose settings there do not matter
+
+
+def to_page(
+    about: dict[str, Any], tokenizer: Tokenizer, weights: Mapping[str, Tensor], precision: Precision, scripts: list[str]
+) -> str:
+    """One file. about: what panel and engine need to know; scripts: the family's own, of panel and engine."""
+    count = sum(tensor.numel() for tensor in weights.values())
+    if count > MOST_WEIGHTS:
+        most = MOST_WEIGHTS // 10**6
+        raise ConfigError(f"the model has {count / 1e6:.0f} million weights, and a page holds up to {most} million; "
+                          f"`regard serve` it instead, or record what it does with a text: --recorded")  # fmt: skip
+    described = describe_tokenizer(tokenizer)
+    listed, content = pack_weights(weights, precision)
+    about = about | {"roles": roles_of(tokenizer), "weights": listed}
+    panel, engine = scripts
+    shown = [read_part(f"{name}.js") for name in (*SCRIPTS, "live", "model")]
+    run = [_engine_part(name) for name in ENGINE] + [engine, _engine_part("worker"), "engine.listen(self);\n"]
+    style = read_part("look.css") + read_part("app.css")
+    return "".join([
+        make_head(str(about["label"]), style, POLICY), make_data("about", json.dumps(about, ensure_ascii=False)),
+        "<script>\n", "\n".join([*shown, panel]), "\nregard.openModel(document.querySelector('main'));\n</script>\n",
+        make_data("engine", json.dumps("\n".join(run), ensure_ascii=False)),
+        make_data("tokenizer", base64.b64encode(zlib.compress(described.encode(), 9)).decode()),
+        make_data("weights", base64.b64encode(content).decode()), "</body>\n</html>\n",
+    ])  # fmt: skip
+
+
+def roles_of(tokenizer: Tokenizer) -> dict[str, int]:
+    """The ids that begin, end and fill a text, those that there are."""
+    found = {}
+    for role in ROLES:
+        try:
+            found[role] = int(getattr(tokenizer, f"{role}_id"))
+        except FolderError:
+            continue
+    return found
+
+
+def describe_tokenizer(tokenizer: Tokenizer) -> str:
+    """The tokenizer.json, if the page can split text as it says."""
+    if not isinstance(tokenizer, Tokenizer) or not tokenizer.splits_special:
+        raise ConfigError("the page cannot split text as this model's tokenizer does; it was not trained by regard")
+    described = json.loads(tokenizer.files()[FILE])
+    for part in ("normalizer", "pre_tokenizer", "model", "post_processor", "decoder"):
+        _check_part(part, described[part])
+    return json.dumps(described, ensure_ascii=False, separators=(",", ":"))
+
+
+def _check_part(place: str, part: dict[str, Any] | None) -> None:
+    if part is None:
+        return
+    kind, wanted = part["type"], PARTS.get(part["type"])
+    is_decoder = place == "decoder" and kind in OF_DECODER
+    odd = (
+        {}
+        if is_decoder
+        else {name: part.get(name) for name, value in (wanted or {}).items() if part.get(name, value) != value}
+    )
+    if wanted is None or odd:
+        raise ConfigError(f"the page cannot split text as this model does: its {place} is {kind} {odd or ''}")
+    for inner in part.get("pretokenizers", part.get("decoders", [])):
+        _check_part(place, inner)
+
+
+def _engine_part(name: str) -> str:
+    return files("regard.engines").joinpath("javascript", f"{name}.js").read_text(encoding="utf-8")

@@ -1,0 +1,60 @@
+"use strict";
+// A page with a model in it: a worker runs the model, and is asked as a server would be, one question at a time.
+regard.connect = (worker) => {
+  /** @type {Map<number, { done: (answer: any) => void, failed: (problem: Error) => void, take?: (part: any) => void }>} */
+  const waiting = new Map();
+  const queue = /** @type {{ id: number, path: string, fields: unknown }[]} */ ([]);
+  let count = 0, isBusy = false;
+  const next = () => {
+    const question = isBusy ? undefined : queue.shift();
+    if (!question) return;
+    isBusy = true;
+    worker.postMessage(question);
+  };
+  worker.onmessage = ({ data }) => {
+    const asked = waiting.get(data.id);
+    if ("part" in data) return asked?.take?.(data.part);
+    waiting.delete(data.id);
+    isBusy = false;
+    next();
+    if ("problem" in data) asked?.failed(new Error(data.problem));
+    else asked?.done(data.answer);
+  };
+  return (path, fields, signal, take) => new Promise((done, failed) => {
+    const id = count++;
+    waiting.set(id, { done, failed, take });
+    queue.push({ id, path, fields });
+    signal?.addEventListener("abort", () => {
+      const place = queue.findIndex((question) => question.id === id);
+      if (place >= 0) queue.splice(place, 1);
+      else if (waiting.has(id)) worker.postMessage({ id });
+      waiting.delete(id);
+      failed(new DOMException("given up", "AbortError"));
+    });
+    next();
+  });
+};
+
+// Draws the family's panel at once; the model is read when the whole file is there.
+regard.openModel = (box) => {
+  const about = JSON.parse(regard.readHere("about") ?? "{}");
+  /** @type {(worker: Worker) => void} */
+  let start = () => {};
+  const ask = new Promise((/** @type {(ask: any) => void} */ done) => { start = (worker) => done(regard.connect(worker)); });
+  regard.isHere = true;
+  regard.askJson = async (path, fields, signal) => (await ask)(path, fields, signal);
+  regard.askStream = async (path, fields, signal, take) => (await ask)(path, fields, signal, take);
+  regard.setTheme(window.matchMedia?.("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  box.append(regard.make("header", {}, regard.make("h1", {}, "regard ", regard.make("bdi", {}, about.label))),
+    regard.make("p", { id: "trouble", role: "alert", hidden: true }), regard.panels[about.task](about));
+  const read = () => {
+    const script = new Blob([JSON.parse(regard.readHere("engine") ?? '""')], { type: "text/javascript" });
+    const worker = new Worker(URL.createObjectURL(script));
+    worker.onerror = (problem) => regard.complain(problem.message || "the model in this page cannot be started by this browser");
+    worker.postMessage({ about, tokenizer: regard.readHere("tokenizer"), weights: regard.readHere("weights") });
+    document.getElementById("regard-weights")?.remove(); // the worker has its own
+    start(worker);
+  };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", read);
+  else read();
+};

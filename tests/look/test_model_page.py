@@ -1,0 +1,138 @@
+"""A page with a model in it, in a real browser from a disk: it computes what the library computes, and asks nobody."""
+
+import base64
+import json
+import re
+import shutil
+
+import pytest
+from browser import opened_browser
+
+import regard
+from regard.convert import export_model, make_page
+from regard.errors import ConfigError
+
+TEXT = "The old dog sleeps in the garden."
+TALE = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Greg is a frog."]
+HOSTILE = "<img src=x onerror=bad=1>"
+ASK = """async ([path, fields]) => {
+  const plain = (_, value) => (ArrayBuffer.isView(value) ? [...value] : value);
+  return JSON.parse(JSON.stringify(await regard.askJson(path, fields), plain));
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with opened_browser() as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Opens a model as a page; requests and errors of the page are kept."""
+    pages = []
+
+    def show(folder, precision="float32", **given):
+        path = tmp_path / f"{len(pages)}.html"
+        path.write_text(make_page(regard.load(folder), folder.name, precision, given), encoding="utf-8")
+        page = browser.new_page(viewport={"width": 1100, "height": 800})
+        page.trouble, page.asked = [], []
+        page.on("pageerror", lambda problem: page.trouble.append(str(problem)))
+        page.on("console", lambda message: page.trouble.append(message.text))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(path.as_uri())
+        pages.append(page)
+        return page
+
+    yield show
+    for page in pages:
+        assert page.trouble == []
+        assert [url for url in page.asked if not url.startswith(("file:", "data:", "blob:"))] == []
+        page.close()
+
+
+def near(mine, theirs, within=1e-4):
+    """Whether two answers are equal but for rounding, wherever they have numbers."""
+    if isinstance(theirs, dict):
+        return all(near(mine[key], value, within) for key, value in theirs.items() if key in mine)
+    if isinstance(theirs, list) and len(mine) != len(theirs):  # a map is flat in a page
+        return near(mine, [value for row in theirs for value in row], within)
+    if isinstance(theirs, list):
+        return all(near(one, other, within) for one, other in zip(mine, theirs, strict=True))
+    return abs(mine - theirs) <= within if isinstance(theirs, float) else mine == theirs
+
+
+def test_every_family_is_looked_into_as_by_the_library(visit, folder, writer_folder, filler_folder, answerer_folder):
+    looks = {
+        folder: ({"text": TEXT}, {}),
+        writer_folder: ({"text": "The old dog sleeps."}, {}),
+        filler_folder: ({"text": "The [MASK] dog sleeps."}, {}),
+        answerer_folder: ({"text": "What color is Greg?", "story": "\n".join(TALE)}, {"story": TALE}),
+    }
+    for model, (fields, options) in looks.items():
+        found = visit(model).evaluate(ASK, ["/api/look", fields | {"why": True}])
+        seen = json.loads(regard.load(model).look(fields["text"], why=True, **options).to_json())
+        for part in ("answer", "kinds", "token_scores"):
+            assert near(found[part], seen[part]), (model, part)
+        assert near(found["why"]["left_out"], seen["why"]["left_out"], 1e-3)
+        assert near(found["why"]["gradient"], seen["why"]["gradient"], 5e-3)
+        assert [off["layer"] for off in found["why"]["off"]] == [off["layer"] for off in seen["why"]["off"]]
+
+
+def test_one_types_and_the_views_follow(visit, folder, translator):
+    page = visit(folder)
+    page.fill("textarea", TEXT)
+    page.wait_for_selector(".look .stage .sentence")
+    assert page.inner_text(".sentence[aria-live]").split() == translator(TEXT).split()
+    page.click(".look [data-view='matrix']")
+    page.wait_for_selector(".look [data-view='why']")  # computed after the rest, and the view stays
+    assert page.query_selector(".look canvas.matrix")
+    page.click("[data-word='0']")
+    page.wait_for_selector("[data-choice]")
+    other = page.query_selector("[data-choice]:not(.chosen)")
+    word = other.get_attribute("data-choice")
+    other.click()
+    page.wait_for_selector(f"[data-word='0']:text-is({word!r})")
+    found = translator.translate(TEXT, prefix=word)
+    assert page.inner_text(".sentence[aria-live]").split() == found.text.split()
+
+
+def test_a_writer_and_a_filler_and_an_answerer_answer_in_their_page(
+    visit, writer_folder, filler_folder, answerer_folder
+):
+    page = visit(writer_folder, text="The old")
+    page.click("[data-act='write']")
+    page.wait_for_selector(".look .stage")
+    assert page.inner_text(".written").startswith("The old") and len(page.inner_text(".written")) > 10
+    page = visit(filler_folder, precision="float16")
+    page.click("[data-word='1']")
+    page.wait_for_selector(".look .stage")
+    assert len(page.query_selector_all(".gaps table tr")) == 5
+    page = visit(answerer_folder, precision="int8", story="\n".join(TALE), text="What color is Greg?")
+    page.wait_for_selector(".look td[data-hop]")
+    assert page.inner_text(".answer strong") == regard.load(answerer_folder)(TALE, "What color is Greg?")
+
+
+def test_hostile_names_and_texts_are_inert(visit, folder, tmp_path):
+    place = shutil.copytree(folder, tmp_path / "</script><img src=x onerror=bad=1>")
+    page = visit(place, text=HOSTILE)
+    page.wait_for_selector(".look .stage .sentence")
+    assert page.evaluate("window.bad") is None and page.query_selector("main img") is None
+    assert "onerror" in page.inner_text("h1")
+
+
+def test_the_file_names_no_address_and_is_small(folder, tmp_path):
+    export_model(folder, "page", tmp_path / "model.html")
+    html = (tmp_path / "model.html").read_text(encoding="utf-8")
+    data = re.compile(r'<script type="application/json" id="regard-(\w+)">(.*?)</script>', re.S)
+    outside = data.sub("", html)
+    assert not re.search(r"https?:|//[a-z]+\.|@import|url\(|fetch\(|XMLHttpRequest|\bimport\(|src=|href=", outside)
+    held = dict(data.findall(html))
+    weights, tokenizer = (len(base64.b64decode(held[name])) for name in ("weights", "tokenizer"))
+    assert len(html.encode()) <= 1.4 * weights + 250_000 + tokenizer
+
+
+def test_a_model_too_large_for_a_page_is_refused_with_the_server_as_remedy(folder, monkeypatch):
+    monkeypatch.setattr("regard.look.live.MOST_WEIGHTS", 1000)
+    with pytest.raises(ConfigError, match=r"million weights, and a page holds up to 0 million; `regard serve` it"):
+        make_page(regard.load(folder), "model")

