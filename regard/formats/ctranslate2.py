@@ -82,14 +82,13 @@ def describe_translator(
     model: ModelConfig, weights: Weights, pieces: list[str], generation: Generation, pad_id: int, places: int,
     alignment: dict[str, Any],
 ) -> Described:  # fmt: skip
-    """A translator with a name for every row of its embedding table. Padding is left out where it is the last row, all
-    zeros and never generated, as in all models trained here.
+    """A translator with a name for every row of its embedding table; the weights are taken out of their dict.
 
+    Padding is left out where it is the last row, all zeros and never generated, as in all models trained here.
     places: how many positions it knows. alignment: the layer and the heads, both from 0, whose mean attention
     aligns tokens; CTranslate2 takes the first heads of a layer, so they are moved there.
     """
     layer, heads = alignment["layer"], alignment["heads"]
-    weights = dict(weights)
     _move_to_front(weights, f"decoder.blocks.{layer}.cross_attention.", heads, model.heads)
     table, bias = weights["embedding.table.weight"], weights.get("output_bias")  # (V, D), (V,)
     start = pad_id if generation.start is None else generation.start
@@ -126,7 +125,7 @@ def describe_translator(
 
 
 def describe_writer(model: ModelConfig, weights: Weights, pieces: list[str], generation: Generation) -> Described:
-    """A writer, of GPT-2's shape or a modern one."""
+    """A writer, of GPT-2's shape or a modern one; the weights are taken out of their dict."""
     made = Described("TransformerDecoderSpec", 8, "vocabulary.json", pieces)
     made.config = _config(model, pieces, pieces[generation.ends[0]])
     made.config["multi_query_attention"] = model.kv_heads != model.heads  # as its own converter sets it
@@ -179,7 +178,7 @@ def _settings(prefix: str, **values: Any) -> Weights:
 
 @dataclass(frozen=True)
 class _Stack:
-    """The blocks of a stack under their names, from weights under ours."""
+    """The blocks of a stack under their names, from weights under ours, each let go once it is used."""
 
     made: Described
     theirs: str  # what their names begin with
@@ -213,7 +212,7 @@ class _Stack:
     def _linear(self, theirs: str, *names: str) -> None:
         """One matrix, or several as one, each under the last."""
         for kind in ("weight", "bias"):
-            found = [self.weights[f"{self.ours}{name}.{kind}"] for name in names
+            found = [self.weights.pop(f"{self.ours}{name}.{kind}") for name in names
                      if f"{self.ours}{name}.{kind}" in self.weights]  # fmt: skip
             if found:
                 self.made.variables[f"{self.theirs}{theirs}/{kind}"] = (
@@ -223,7 +222,7 @@ class _Stack:
     def _norm(self, theirs: str, name: str) -> None:
         for kind, their_kind in (("weight", "gamma"), ("bias", "beta")):
             if (ours := f"{self.ours}{name}.{kind}") in self.weights:
-                self.made.variables[f"{self.theirs}{theirs}/{their_kind}"] = self.weights[ours]
+                self.made.variables[f"{self.theirs}{theirs}/{their_kind}"] = self.weights.pop(ours)
 
 
 def _move_to_front(weights: Weights, prefix: str, heads: list[int], count: int) -> None:

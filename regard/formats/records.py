@@ -19,6 +19,7 @@ from regard.formats.weights import Array
 
 VERSION = 6  # of the binary format
 TYPES = ("float32", "int8", "int16", "int32")  # in this order from 0
+Buffer = bytes | memoryview
 WEIGHTS, CONFIG = "model.bin", "config.json"
 
 
@@ -33,7 +34,7 @@ class Described:
     config: dict[str, Any] = field(default_factory=dict)
     variables: dict[str, Array] = field(default_factory=dict)  # settings are arrays without dimensions
 
-    def files(self) -> dict[str, Iterator[bytes]]:
+    def files(self) -> dict[str, Iterator[Buffer]]:
         """What is in its folder, by name, piece by piece."""
         config = json.dumps(self.config, indent=2, sort_keys=True) + "\n"
         return {
@@ -58,7 +59,7 @@ class Described:
             with (to / name).open("xb") as file:
                 file.writelines(parts)
 
-    def _records(self) -> Iterator[bytes]:
+    def _records(self) -> Iterator[Buffer]:
         first: dict[int, str] = {}
         kept, aliases = [], []
         for name, value in sorted(self.variables.items()):
@@ -71,7 +72,7 @@ class Described:
         for name, value in kept:
             shape = struct.pack(f"<B{value.ndim}I", value.ndim, *value.shape)
             yield _text(name) + shape + struct.pack("<BI", TYPES.index(value.dtype.name), value.nbytes)
-            yield np.ascontiguousarray(value).tobytes()
+            yield np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
         yield struct.pack("<I", len(aliases))
         for name, other in aliases:
             yield _text(name) + _text(other)

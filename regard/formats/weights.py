@@ -112,7 +112,7 @@ def copy_weights(listed: dict[str, Stored], to: Path) -> None:
     with to.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for stored in listed.values():
-            file.write(stored.read_raw().tobytes())
+            file.write(stored.read_raw().view(np.uint8).data)
 
 
 def _read_header(path: Path) -> dict[str, Stored]:

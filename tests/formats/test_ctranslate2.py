@@ -1,5 +1,7 @@
 """CTranslate2 computes with our weights what torch does: translators and writers of every shape it has."""
 
+import tracemalloc
+
 import numpy
 import pytest
 import torch
@@ -147,3 +149,14 @@ def same_bytes(made, spec, place):
     for path in (place / "ours").iterdir():
         assert path.read_bytes() == (place / "theirs" / path.name).read_bytes(), path.name
         assert made.hashes()[path.name] == hash_file(path)
+
+
+def test_a_model_is_described_and_hashed_with_its_weights_in_memory_once():
+    config = ModelConfig(vocab_size=50, layers=4, width=128, heads=4, ffn_width=512)
+    tracemalloc.start()
+    weights = {name: numpy.ones(shape, numpy.float32) for name, shape in translator_shapes(config).items()}
+    size = sum(array.nbytes for array in weights.values())
+    describe_translator(config, weights, PIECES, TOLD, 49, 64, {"layer": 0, "heads": [2, 1]}).hashes()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert size < peak < 1.15 * size
