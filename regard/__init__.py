@@ -16,6 +16,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from regard.errors import ConfigError, CorpusError, FolderError, RegardError, RunError
     from regard.families.answer.pipeline import Answer, Answerer
+    from regard.families.classify.pipeline import Classification, Classifier, Label
     from regard.families.encode.decoder import Decoder
     from regard.families.encode.pipeline import Encoder
     from regard.families.fill.pipeline import Candidate, Filled, Filler
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {  # module -> names
     "errors": "ConfigError CorpusError FolderError RegardError RunError",
     "families.answer.pipeline": "Answer Answerer",
+    "families.classify.pipeline": "Classification Classifier Label",
     "families.encode.decoder": "Decoder",
     "families.encode.pipeline": "Encoder",
     "families.fill.pipeline": "Candidate Filled Filler",
@@ -54,8 +56,9 @@ _HOMES = {  # module -> names
 _MODULES = {name: f"regard.{module}" for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "Answer", "Answerer", "Candidate", "ConfigError", "CorpusError", "Decoder", "Encoder", "Filled", "Filler",
-    "Finished", "FolderError", "Generating", "Inspection", "ModelInfo", "Plan", "Preparing", "Progress",
+    "Answer", "Answerer", "Candidate", "Classification", "Classifier", "ConfigError", "CorpusError", "Decoder",
+    "Encoder", "Filled", "Filler", "Finished", "FolderError", "Generating", "Inspection", "Label", "ModelInfo", "Plan",
+    "Preparing", "Progress",
     "RegardError", "RunError", "Sample", "Story", "TokenScore", "Translation", "Translator", "Validated", "Writer",
     "distill", "distilling", "induction", "load", "phrasebook", "record_attention", "record_hidden", "train",
     "training",

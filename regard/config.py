@@ -73,6 +73,9 @@ class ModelConfig(Section):
     encoder: ModelConfig | None = None  # of a translator made of two models: its encoder; this is the decoder's shape
     start_id: int | None = Field(None, ge=0)  # of the same: the id of the token that a translation starts with
     restarts: int = Field(1, ge=1, le=1000)  # networks trained side by side; the best on the training text is kept
+    buckets: int = Field(2**17, ge=2**8, le=2**26)  # of a classifier: rows of its table, which n-grams are hashed to
+    labels: list[str] = []  # of a classifier: their names, in the order of their keys
+    several_labels: bool = False  # of a classifier: whether a text may have any number of them
 
     @property
     def longest(self) -> int:
@@ -110,6 +113,7 @@ class TrainConfig(Section):
     attention_lr_scale: float = Field(1.0, gt=0)  # learning rate of queries and keys, as a share of the others'
     max_grad_norm: float = Field(1.0, gt=0)  # largest norm of a gradient
     weight_decay: float = Field(0.0, ge=0)
+    adam_epsilon: float = Field(1e-9, gt=0)  # what Adam adds before it divides; a large one makes it more like SGD
     average_checkpoints: int = Field(5, ge=1)  # checkpoints that are averaged into the model
     valid_every: int | None = Field(None, ge=1)  # updates between validations; None: rarer as the run gets longer
     held_out: int | None = Field(None, ge=1)  # examples split off for validation when none are given
@@ -118,6 +122,7 @@ class TrainConfig(Section):
     time_noise: float = Field(0.1, ge=0, lt=1)  # of an answerer: random gaps added to ages, per sentence
     linear_start: int = Field(0, ge=0)  # of an answerer: epochs in which attention has no softmax
     questions_per_batch: int = Field(32, ge=1)  # of an answerer
+    texts_per_batch: int = Field(64, ge=1)  # of a classifier
 
     def share(self, amount: int) -> int:
         """What of this amount falls on one part of a batch; one at least."""

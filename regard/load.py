@@ -1,4 +1,4 @@
-"""A model's folder -> Translator, Writer, Filler, Answerer, Encoder or Decoder. Imports nothing of training.
+"""A model's folder -> Translator, Writer, Filler, Answerer, Classifier, Encoder, Decoder. Imports nothing of training.
 
 What it needs is imported when the first model is opened, because `import regard` imports this.
 """
@@ -31,7 +31,8 @@ def load(
     folder: str | Path, *, family: type[Pipeline] | None = None, engine: str | None = None,
     precision: str | None = None, part: str | None = None,
 ) -> Pipeline:  # fmt: skip
-    """The trained model in a folder, ours or Hugging Face's: a Translator, Writer, Filler, Answerer or Encoder.
+    """The trained model in a folder, ours or Hugging Face's: a Translator, Writer, Filler, Answerer,
+    Classifier or Encoder.
 
     family: the class it must be of; others are refused. Which one a folder holds is not known before it is opened, so
     for type checkers `load(folder)` is Any, and `load(folder, family=regard.Translator)` is a Translator.

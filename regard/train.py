@@ -38,8 +38,9 @@ def train(
     start: a model to fine-tune, with its shape and its tokenizer; else weights are fresh. encoder, decoder: two models
     that a translator is made of instead, with their shapes and their one tokenizer.
 
-    files: for translate, `source` and `target` (and valid_source, valid_target); for write and fill `text`, for answer
-    `stories`, each one file or a list of them (and `valid`); columns or keys of files of rows, glob of folders.
+    files: for translate, `source` and `target` (and valid_source, valid_target); for write, fill and classify `text`,
+    for answer `stories`, each one file or a list of them (and `valid`); columns or keys of files of rows, glob of
+    folders, the separator of labels.
     """
     return run_to_end(lambda stopper: training(
         task, to=to, settings=settings, start=start, encoder=encoder, decoder=decoder, fresh=fresh, stopper=stopper,

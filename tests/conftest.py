@@ -127,12 +127,20 @@ def write_lines(path: Path, lines) -> Path:
     return path
 
 
+def write_labelled(path: Path, count: int, **options) -> Path:
+    """Sentences of three languages, each with its language as its label."""
+    others = {"en": "fr", "de": "en", "fr": "en"}
+    texts = [(one, p.source) for one, other in others.items() for p in regard.phrasebook(one, other, count, **options)]
+    return write_lines(path, ["\t".join(pair) for pair in texts])
+
+
 # What a family of each kind is trained on for a moment: files, and settings beside SHORT.
-TASKS = ["translate", "write", "fill", "answer"]  # families that can be trained
+TASKS = ["translate", "write", "fill", "answer", "classify"]  # families that can be trained
 FAMILIES = {
     "write": {"text": {"tokenizer": "bpe", "vocab_size": 400}, "model": {"max_positions": 32}},
     "fill": {"text": {"vocab_size": 400}, "model": {"max_positions": 64}},
     "answer": {"model": {"restarts": 3}},
+    "classify": {"model": {"buckets": 1024}},
 }
 
 
@@ -141,11 +149,13 @@ def family_files(tmp_path_factory, pairs) -> dict[str, dict[str, Path]]:
     folder = tmp_path_factory.mktemp("families")
     stories = folder / "stories.txt"
     stories.write_text(write_stories(regard.induction(150)), encoding="utf-8")
+    labelled = write_labelled(folder / "languages.tsv", 60)
     return {
         "translate": pairs,
         "write": {"text": pairs["source"]},
         "fill": {"text": pairs["source"]},
         "answer": {"stories": stories},
+        "classify": {"text": labelled},
     }
 
 
@@ -156,7 +166,7 @@ def plan_of(events):
 
 def family_settings(task: str, steps: int, **train) -> dict:
     """Settings of a run of seconds."""
-    if task == "answer":
+    if task in ("answer", "classify"):
         return {"stop": {"steps": steps}, "threads": 1, "model": FAMILIES[task]["model"], "train": train}
     own = FAMILIES.get(task, {})
     model = SHORT["model"] | own.get("model", {})
@@ -184,6 +194,11 @@ def filler_folder(tmp_path_factory, family_files) -> Path:
 @pytest.fixture(scope="session")
 def answerer_folder(tmp_path_factory, family_files) -> Path:
     return _trained(tmp_path_factory, family_files, "answer", 200)
+
+
+@pytest.fixture(scope="session")
+def classifier_folder(tmp_path_factory, family_files) -> Path:
+    return _trained(tmp_path_factory, family_files, "classify", 200)
 
 
 @pytest.fixture(scope="session")

@@ -25,11 +25,11 @@ def python_blocks(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if python_blocks(text)])
 def test_python_of_every_page_runs(
-    page, folder, writer_folder, filler_folder, answerer_folder, tmp_path, monkeypatch, capsys
+    page, folder, writer_folder, filler_folder, answerer_folder, classifier_folder, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
     places = {"de-en": folder, "demo/en-fr": folder, "python": writer_folder, "captions": filler_folder,
-              "tales": answerer_folder}  # fmt: skip
+              "tales": answerer_folder, "reviews": classifier_folder}  # fmt: skip
     names = {"regard": regard, "translator": regard.load(folder)}
     text = TEXTS[page]
     for name, place in places.items():

@@ -16,6 +16,12 @@ from regard.training.loop import Progress
 from regard.training.recipe import no_snapshots
 
 STEPS = 44
+FOLDERS = {
+    "write": "writer_folder",
+    "fill": "filler_folder",
+    "answer": "answerer_folder",
+    "classify": "classifier_folder",
+}
 
 
 def bits(to):
@@ -47,9 +53,9 @@ def test_every_kind_of_answerer_goes_on_bit_for_bit(kind, family_files, tmp_path
     assert bits(tmp_path / "parts") == bits(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("task", ["write", "fill", "answer"])
+@pytest.mark.parametrize("task", ["write", "fill", "answer", "classify"])
 def test_a_folder_is_all_there_is_to_a_model(task, request, tmp_path):
-    folder = request.getfixturevalue({"write": "writer", "fill": "filler", "answer": "answerer"}[task] + "_folder")
+    folder = request.getfixturevalue(FOLDERS[task])
     opened = regard.load(folder)
     opened.save(tmp_path / "copy")
     again = regard.load(tmp_path / "copy")
@@ -63,9 +69,9 @@ def test_a_folder_is_all_there_is_to_a_model(task, request, tmp_path):
     shutil.rmtree(tmp_path / "copy")
 
 
-@pytest.mark.parametrize("task", ["write", "fill", "answer"])
+@pytest.mark.parametrize("task", ["write", "fill", "answer", "classify"])
 def test_a_description_of_another_model_is_refused(task, request, tmp_path):
-    folder = request.getfixturevalue({"write": "writer", "fill": "filler", "answer": "answerer"}[task] + "_folder")
+    folder = request.getfixturevalue(FOLDERS[task])
     for content in ("{}", '{"model_type": "t5"}', '{"model_type": "gpt2", "vocab_size": 3}'):
         shutil.rmtree(tmp_path / "m", ignore_errors=True)
         shutil.copytree(folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
@@ -75,7 +81,7 @@ def test_a_description_of_another_model_is_refused(task, request, tmp_path):
             regard.load(tmp_path / "m")
 
 
-@pytest.mark.parametrize("task", ["write", "fill", "answer"])
+@pytest.mark.parametrize("task", ["write", "fill", "answer", "classify"])
 def test_nothing_is_unpickled(task, family_files, tmp_path, monkeypatch):
     import pickle
 

@@ -18,7 +18,8 @@ from regard.model.size import count_parameters
 from regard.training.lineage import name_bases
 from regard.training.plan import Plan
 
-FOLDERS = {"translate": "folder", "write": "writer_folder", "fill": "filler_folder", "answer": "answerer_folder"}
+FOLDERS = {"translate": "folder", "write": "writer_folder", "fill": "filler_folder", "answer": "answerer_folder",
+           "classify": "classifier_folder"}  # fmt: skip
 
 
 def info(folder):

@@ -38,6 +38,12 @@ def place(tmp_path_factory):
         write_jsonl(tmp_path / f"{name}.jsonl", pairs)
     for name, count in (("a", 60), ("b", 80), ("v", 20)):
         (tmp_path / f"{name}.stories").write_text(write_stories(regard.induction(count, held_out=name == "v")))
+    for name, pairs in (("a", train), ("b", more)):
+        rows = [(label, *pair) for pair in pairs for label in ("en", "fr")]
+        rows = [(label, one if label == "en" else other, other) for label, one, other in rows]
+        write_tsv(tmp_path / f"{name}.labels.tsv", rows)
+        objects = [dict(zip(("label", "text", "other"), row, strict=True)) for row in rows]
+        write_lines(tmp_path / f"{name}.labels.jsonl", map(json.dumps, objects))
     (tmp_path / "many").mkdir()
     for name in ("a.en", "b.en", "a.fr", "a.tsv", "b.tsv", "a.stories", "b.stories"):
         shutil.copy(tmp_path / name, tmp_path / "many" / name)
@@ -115,7 +121,19 @@ PAIRS = [
     ({**TWO, "also": [["b.en", "b.fr"]]}, {**TWO, "also": [["v.en", "v.fr"]]}, "also_1_source: b.en -> v.en"),
     ({**TWO, "also": [["b.en", "b.fr"]]}, {**TWO, "also": [["b.en", "b.fr", 2.0]]}, "corpus_weights"),
 ]
-CHANGES = {"translate": PAIRS, "write": TEXTS, "fill": TEXTS, "answer": STORIES}
+LABELS = [
+    ({"text": ["a.labels.tsv", "b.labels.tsv"]}, {"text": ["b.labels.tsv", "a.labels.tsv"]}, "order of the files"),
+    ({"text": "a.labels.tsv"}, {"text": "b.labels.tsv"}, "text_1: a.labels.tsv -> b.labels.tsv"),
+    ({"text": "a.labels.tsv"}, {"text": "a.labels.tsv", "valid": "b.labels.tsv"}, "valid_1: none -> b.labels.tsv"),
+    ({"text": "a.labels.tsv"}, {"text": "a.labels.tsv", "columns": (1, 3)}, "columns: 1,2 -> 1,3"),
+    (
+        {"text": "a.labels.jsonl"},
+        {"text": "a.labels.jsonl", "keys": ("label", "other")},
+        "columns: label,text -> label,other",
+    ),
+    ({"text": "a.labels.tsv"}, {"text": "a.labels.tsv", "separator": "n"}, "separator: not recorded -> n"),
+]
+CHANGES = {"translate": PAIRS, "write": TEXTS, "fill": TEXTS, "answer": STORIES, "classify": LABELS}
 
 
 def at(place, options):
@@ -126,7 +144,7 @@ def at(place, options):
             return [whole(one) for one in value]
         return place / value if isinstance(value, str) else value
 
-    chosen = ("columns", "keys", "glob")
+    chosen = ("columns", "keys", "glob", "separator")
     return {name: value if name in chosen else whole(value) for name, value in options.items()}
 
 

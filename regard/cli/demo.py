@@ -152,6 +152,28 @@ def show_answer(to: Path, print_data: Print, print_status: Print) -> None:
     print_data(f'Next: regard answer {to / "answer"} {tale} "{QUESTION}"')
 
 
+def show_classify(to: Path, print_data: Print, print_status: Print) -> None:
+    """Learns to identify three languages by a few sentences of each."""
+    names = {}
+    for part, count, held_out in (("train", 200, False), ("test", TEST, True)):
+        others = {language: "fr" if language == "en" else "en" for language in LANGUAGES}
+        pages = {one: phrasebook(one, other, count, held_out=held_out) for one, other in others.items()}
+        rows = [f"{language}\t{phrase.source}" for language, page in pages.items() for phrase in page]
+        names[part] = _write(to, f"{part}.tsv", rows)
+    print_status(f"$ regard train classify {names['train']} --to {to / 'classify'}")
+    finished = _train("classify", to / "classify", {}, text=names["train"])
+    classifier = load(to / "classify")
+    scores = classifier.evaluate(names["test"])
+    print_status("")
+    print_data(f"{100 * scores['accuracy']:.1f} % of {scores['texts']} held-out sentences given their language, "
+               f"after {finished.seconds:.0f} s of training")  # fmt: skip
+    for text in GREETING.values():
+        best = classifier.classify(text).labels[0]
+        print_data(f"  {text}\n    -> {best.name} {best.probability:.0%}")
+    _show_page(classifier.look(GREETING["de"], why=True), to, print_data)
+    print_data(f'Next: echo "{GREETING["fr"]}" | regard classify {to / "classify"}')
+
+
 def _train(task: str, model: Path, settings: dict[str, Any], **files: Any) -> Finished:
     """Trains from the beginning; a model that was trained on other text is the user's, and stays."""
     given = {hash_file(path) for one in files.values() for path in (one if isinstance(one, list) else [one])}

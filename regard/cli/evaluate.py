@@ -10,8 +10,9 @@ import typer
 from regard.cli.output import print_data
 from regard.cli.settings import applying
 from regard.errors import ConfigError
-from regard.families.options import Columns, Json, Keys, Model, choose_columns
+from regard.families.options import Columns, Json, Keys, Model, Separator, choose_columns
 from regard.load import load
+from regard.text.classes import draw_confusion
 
 
 def evaluate(
@@ -35,6 +36,7 @@ def evaluate(
     reverse: Annotated[
         Path | None, typer.Option(help="Translation: a model of the reverse direction, to symmetrize.")
     ] = None,
+    separator: Separator = None,
     as_json: Json = False,
 ) -> None:
     """Evaluate a model on held-out text: BLEU and chrF, perplexity, or accuracy.
@@ -46,6 +48,7 @@ def evaluate(
         raise ConfigError("--reverse is to align with; give the links to compare with too, by --gold")
     options = {
         "against": against, "tokenize": tokenize, "beam": beam, "stride": stride, "gold": gold, "reverse": reverse,
+        "separator": separator,
         **choose_columns(columns, keys),
     }  # fmt: skip
     opened = load(model)
@@ -57,9 +60,12 @@ def evaluate(
     if as_json:
         print_data(json.dumps(report))
         return
+    tables = [report.pop(name) for name in [*report] if isinstance(report[name], dict)]
     width = max(map(len, report)) + 2
     for name, value in report.items():
         print_data(f"{name:{width}}{value:.4f}" if isinstance(value, float) else f"{name:{width}}{value}")
+    for table in tables:
+        print_data(f"\n{draw_confusion(table)}")
 
 
 def _fitting(method: Any, files: list[Path]) -> list[Path]:

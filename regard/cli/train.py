@@ -14,6 +14,7 @@ from regard.cli.settings import collect
 from regard.families import all_families, find_recipe, find_surface
 from regard.text.corpus import PairFiles
 from regard.text.mixture import all_corpora
+from regard.text.running import TextFiles
 from regard.train import training
 
 STARTS = ("encoder", "decoder")  # models that one is made of
@@ -101,7 +102,7 @@ def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
         if isinstance(text, PairFiles):
             for one in all_corpora(text):
                 print_problems(one, None, request.valid_files)
-        else:
+        elif isinstance(text, TextFiles):
             print_problems(None, text)
     show(lambda stopper: training(task, stopper=stopper, **run, **files), is_quiet=not is_first)
 

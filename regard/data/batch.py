@@ -91,3 +91,17 @@ class StoryBatch(Batch):
     def sample(self) -> Tensor:
         """The ids of one text of it."""
         return self.questions[0]
+
+
+@dataclass(frozen=True)
+class LabelBatch(Batch):
+    """Texts as n-grams, and their labels."""
+
+    ngrams: Tensor  # (B, N) rows of the table; padded
+    weights: Tensor  # (B, N) how much each counts; 0 at padding
+    labels: Tensor  # (B, most labels of a text) numbers of labels; -1 at padding
+
+    @property
+    def sample(self) -> Tensor:
+        """No ids: n-grams are hashes."""
+        return self.labels[0, :0]

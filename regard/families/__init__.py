@@ -17,6 +17,7 @@ GROUP = "regard.families"
 PLAIN = "regard.families.surface:PLAIN"
 TRANSFORMER = ("layers", "width", "heads", "norm", "positions", "vocab_size")
 MEMORY_NETWORK = ("width", "hops", "restarts", "vocab_size")
+LABEL_ATTENTION = ("width", "buckets", "vocab_size")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ _OURS = [
     _ours("fill", "Filler", "Predict the masked words of a text."),
     _ours("answer", "Answerer", "Answer a question about a story.",
           shape=MEMORY_NETWORK),
+    _ours("classify", "Classifier", "Classify texts: a label for each line.", shape=LABEL_ATTENTION),
     Family("encode", "regard.families.encode.pipeline:Encoder", surface="regard.families.encode.surface:ENCODE"),
     Family("decode", "regard.families.encode.decoder:Decoder", surface="regard.families.encode.surface:DECODE"),
 ]  # fmt: skip

@@ -25,6 +25,9 @@ Precision = Annotated[
     Literal["float32", "int8"] | None,
     typer.Option(help="Of the weights; int8 is smaller and slightly less accurate.", show_default=False),
 ]
+Separator = Annotated[
+    str | None, typer.Option(help="Classification: between the labels of a text that has several, such as ','.")
+]
 Valid = Annotated[list[Path], typer.Option(help="Validation text; repeatable. Default: part of the text is held out.")]
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from regard.look.inspection import Inspection
 
+APART = ("hops", "words", "labels")  # kinds of attention whose queries are none of the keys
 STUCK = 0.5  # a head with half of its attention on one key, for nearly every query, has a sink
 
 
@@ -46,7 +47,7 @@ def roll_out(seen: Inspection, name: str) -> Tensor:
     Of cross-attention: where the last layers look, through what the encoder mixed there. (T, S)
     """
     weights = seen.kinds[name].weights  # (layers, H, T, S)
-    if name == "hops":
+    if name in APART:
         return weights.mean((0, 1))
     if name == "cross":
         return weights.mean((0, 1)) @ roll_out(seen, "encoder")

@@ -24,7 +24,7 @@ EVERY = setting_names(
     text="tokenizer",
     model="kind width max_positions",
     train="grad_accumulation learning_rate warmup_steps schedule decay_steps label_smoothing max_grad_norm "
-    "weight_decay average_checkpoints valid_every",
+    "weight_decay adam_epsilon average_checkpoints valid_every",
 )
 # Of networks of attention blocks, and of those whose blocks are all that there is.
 BLOCKS = EVERY | setting_names(
@@ -37,6 +37,8 @@ STACKED = BLOCKS | setting_names(
 # What is never set by hand, and where it comes from.
 FOLLOWS = {
     "model.vocab_size": "the tokenizer; set text.vocab_size",
+    "model.labels": "the files",
+    "model.several_labels": "the files",
     "model.encoder": "the folders; give --encoder and --decoder",
     "model.start_id": "the folders; give --encoder and --decoder",
     "corpus_weights": "--also SOURCE,TARGET:WEIGHT",

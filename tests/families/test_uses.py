@@ -10,13 +10,23 @@ from regard.families import find_recipe
 from regard.training.settings import BESIDE, FOLLOWS, refuse_unused
 
 KINDS = [("translate", "transformer"), ("write", "llama"), ("fill", "bert"), ("answer", "memory"),
-         ("answer", "transformer")]  # fmt: skip
-SMALL = {"vocab_size": 40, "layers": 2, "width": 32, "heads": 4, "ffn_width": 48, "max_positions": 32, "dropout": 0.1}
+         ("answer", "transformer"), ("classify", "ngrams")]  # fmt: skip
+SMALL = {
+    "buckets": 256,
+    "labels": ("a", "b"),
+    "vocab_size": 40,
+    "layers": 2,
+    "width": 32,
+    "heads": 4,
+    "ffn_width": 48,
+    "max_positions": 32,
+    "dropout": 0.1,
+}
 OTHER = {
     "layers": 3, "decoder_layers": 3, "width": 64, "heads": 2, "kv_heads": 2, "value_width": 5, "ffn_width": 40,
     "norm": "post", "norm_kind": "layer", "epsilon": 0.5, "activation": "gelu_new", "is_gated": False, "has_bias": True,
     "positions": "sinusoidal", "rotary_base": 3.0, "token_types": 1, "has_output_bias": True, "tie_embeddings": False,
-    "dropout": 0.5, "hops": 2, "tying": "layer-wise", "restarts": 3,
+    "dropout": 0.5, "hops": 2, "tying": "layer-wise", "restarts": 3, "buckets": 512,
 }  # fmt: skip
 # What differs from OTHER.
 BASE = {
@@ -52,6 +62,8 @@ def outcome(task, config):
             said = network.logits(network(ids, ids))
         elif task == "answer":
             said = network(ids[:, None].repeat(1, 3, 1), torch.tensor([[2, 1, 0]] * 2), ids)
+        elif task == "classify":
+            said = network(ids, torch.ones_like(ids, dtype=torch.float32))
         else:
             said = network.logits(network(ids))
     return torch.cat([said.flatten(), *(p.flatten() for p in network.state_dict().values())])

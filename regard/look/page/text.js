@@ -5,7 +5,9 @@ regard.views.push({
   fits: (data) => !data.isStory,
   draw(state, box) {
     const { data, kind } = state;
-    const isPair = kind === "cross";
+    /** @type {Record<string, [string, string]>} */
+    const sides = { cross: ["Source", "Translation"], words: ["Text", "Labels"], labels: ["Labels", "Text"] };
+    const isPair = kind in sides;
     const legend = isPair
       ? `Point at a word: the ${regard.more()} another, the more it is attended to. Linked words are underlined.`
       : `Point at a word: the ${regard.more()} another, the more it is attended to.`;
@@ -14,10 +16,10 @@ regard.views.push({
     const columns = regard.sentence(table.columns, "column");
     const rows = regard.sentence(table.rows, "row");
     box.append(regard.make("p", { class: "legend" }, legend), regard.legend(state, "the largest weight shown"));
-    if (isPair) box.append(regard.make("h3", {}, "Source"), columns.line, regard.make("h3", {}, "Translation"), rows.line);
+    if (isPair) box.append(regard.make("h3", {}, sides[kind][0]), columns.line, regard.make("h3", {}, sides[kind][1]), rows.line);
     else box.append(columns.line);
     const mine = isPair ? rows.spans : columns.spans;
-    const links = isPair && state.byWords ? regard.links(data) : [];
+    const links = kind === "cross" && state.byWords ? regard.links(data) : [];
 
     /** @type {HTMLElement[]} */
     let touched = [];

@@ -11,20 +11,21 @@ from regard.text.readers.rows import Choice, Lines, Row, Table
 
 def open_jsonl(path: Path, lines: Lines, wanted: Choice | None) -> Table:
     """Keys are those of the first object."""
-    first: dict[str, Any] = next((entry for _, entry in _entries(path, lines())), {})
+    first: dict[str, Any] = next((entry for _, entry in each_object(path, lines())), {})
     if not first:
         raise CorpusError(f'{path} has no JSON object with texts in it, as {{"de": …, "en": …}}; each line must be one')
     names = [name for key, value in first.items() for name in _names(key, value)]
 
     def rows(places: Sequence[int]) -> Iterator[Row]:
         keys = [names[place] for place in places]
-        for number, entry in _entries(path, lines()):
+        for number, entry in each_object(path, lines()):
             yield number, [_text(path, number, entry, key) for key in keys]
 
     return Table(path, names, rows, word="keys")
 
 
-def _entries(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def each_object(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every object with its line."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

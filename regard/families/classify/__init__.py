@@ -1,0 +1,1 @@
+"""Text classification: a text attends to labels."""

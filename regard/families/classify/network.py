@@ -1,0 +1,94 @@
+"""What a classifier does with torch: its network is read, gives logits, and is calibrated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.data.batch import LabelBatch
+from regard.data.labelled import NO_LABEL, label_batches
+from regard.engines.network import read_network
+from regard.engines.stored import choose_layout
+from regard.folder import ModelFolder
+from regard.formats import own
+from regard.model.labels import LabelAttention
+from regard.text.labels import Labelled
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from regard.families.classify.pipeline import Classifier
+
+HOTTEST, TRIES = 20.0, 60  # the highest temperature, and how often the best is looked for
+
+
+def read(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
+    """The network in a classifier's folder."""
+    return read_network(folder, tokenizer, choose_layout(folder, {"regard-classify": own}),
+                        lambda config, _: LabelAttention(config))  # fmt: skip
+
+
+@torch.inference_mode()
+def find_logits(model: LabelAttention, batches: Iterable[LabelBatch], check: Callable[[], None]) -> Tensor:
+    """The logits of all texts, (texts, C)."""
+    model.eval()
+    found = []
+    for batch in batches:
+        check()
+        here = batch.to(model.table.device)
+        found.append(model(here.ngrams, here.weights).cpu())
+    return torch.cat(found)
+
+
+def label_loss(logits: Tensor, labels: Tensor, several: bool, smoothing: float = 0.0) -> Tensor:
+    """Cross-entropy in nats, summed over texts. logits (B, C), labels (B, most labels of a text), NO_LABEL at padding.
+
+    A text whose label is none of the model's costs nothing.
+    """
+    if not several:
+        return F.cross_entropy(logits, labels[:, 0], ignore_index=NO_LABEL, reduction="sum", label_smoothing=smoothing)
+    truth = torch.zeros_like(logits).scatter_(1, labels.clamp(min=0), (labels != NO_LABEL).float())  # (B, C)
+    return F.binary_cross_entropy_with_logits(logits, truth * (1 - smoothing) + smoothing / 2, reduction="sum")
+
+
+def calibrate(logits: Tensor, batches: Sequence[LabelBatch], *, several: bool) -> tuple[float, float]:
+    """The temperature by which the loss of these logits is smallest, and that loss in nats a text.
+
+    Few texts are no reason for a temperature far from 1: its squared logarithm counts as much as a text's loss.
+    """
+    most = max(batch.labels.shape[1] for batch in batches)
+    labels = torch.cat([F.pad(batch.labels, (0, most - batch.labels.shape[1]), value=NO_LABEL) for batch in batches])
+
+    def loss(log_temperature: float) -> float:
+        return float(label_loss(logits / math.exp(log_temperature), labels, several)) / len(labels)
+
+    def cost(log_temperature: float) -> float:
+        return loss(log_temperature) * len(labels) + log_temperature**2
+
+    low, high = -math.log(HOTTEST), math.log(HOTTEST)  # the loss has one minimum between them
+    for _ in range(TRIES):
+        left, right = low + (high - low) * 0.382, low + (high - low) * 0.618
+        low, high = (low, right) if cost(left) < cost(right) else (left, high)
+    best = (low + high) / 2
+    return math.exp(best), loss(best)
+
+
+def predict(
+    classifier: Classifier, texts: Sequence[str], top: int | None, unsure: float
+) -> Iterator[tuple[tuple[str, ...], list[tuple[str, float]]]]:
+    """Of each text: the labels that are given, none below the probability `unsure`; and the `top` likeliest."""
+    model: LabelAttention = classifier.model
+    names = model.config.labels
+    batches = label_batches([Labelled((), text) for text in texts], names, model.rarity.cpu().numpy())
+    logits = find_logits(model, batches, lambda: None)  # (texts, C)
+    best = model.probabilities(logits).sort(descending=True, stable=True)  # (texts, C)
+    count = min(top or len(names), len(names))
+    kept = zip(best.indices[:, :count].tolist(), best.values[:, :count].tolist(), strict=True)
+    for given, (numbers, values) in zip(model.decide(logits), kept, strict=True):
+        labels = [(names[number], value) for number, value in zip(numbers, values, strict=True)]
+        sure = given if values[0] >= unsure else ()
+        yield sure, labels

@@ -1,0 +1,144 @@
+"""Using a trained classifier: texts in, their labels with calibrated probabilities out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, overload
+
+from regard.errors import ConfigError, CorpusError
+from regard.families.pipeline import Pipeline, refuse_below_one
+from regard.text.classes import calibration_error, confusion, paired_test, score_classes
+from regard.text.given import a_text, several_texts
+from regard.text.labels import LabelFiles, read_labelled
+from regard.text.ngrams import split_words
+from regard.text.readers.rows import Choice
+
+if TYPE_CHECKING:
+    from regard.look.inspection import Inspection
+
+TOGETHER = 1024  # texts that are read before they are classified
+UNLIKE = 0.5  # share of words never seen from which on a text is flagged
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label that a text may have."""
+
+    name: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The labels of a text: those that are given, and the likeliest ones with their probabilities."""
+
+    given: tuple[str, ...]  # none where it is unsure
+    labels: list[Label]  # likeliest first
+    unknown: list[str] = field(default_factory=list)  # words never seen in training
+    is_unlike: bool = False  # whether the text is unlike the training text: most of its words were never seen there
+
+    @property
+    def label(self) -> str | None:
+        """The likeliest label, or None where it is unsure."""
+        return self.labels[0].name if self.given else None
+
+
+class Classifier(Pipeline):
+    """A trained model that classifies texts."""
+
+    network = "regard.families.classify.network:read"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label, in the order of their keys."""
+        return tuple(self.model.config.labels)
+
+    @overload
+    def __call__(self, texts: str) -> str | None: ...
+
+    @overload
+    def __call__(self, texts: list[str]) -> list[str | None]: ...
+
+    def __call__(self, texts: str | list[str]) -> str | list[str | None] | None:
+        """The label of a text, or of each of several; those of a text that has several, separated by commas."""
+        found = [
+            ", ".join(one.given) or None for one in self.classify_all([texts] if isinstance(texts, str) else texts)
+        ]
+        return found[0] if isinstance(texts, str) else found
+
+    def classify(self, text: str, *, top: int | None = None, unsure: float = 0.0) -> Classification:
+        """The label of a text with its probability, and the `top` likeliest ones; none is given below `unsure`."""
+        return self.classify_all([a_text(text)], top=top, unsure=unsure)[0]
+
+    def classify_all(
+        self, texts: Sequence[str], *, top: int | None = None, unsure: float = 0.0
+    ) -> list[Classification]:
+        """The same of many texts, in their order."""
+        return list(self.each(several_texts(texts), top=top, unsure=unsure))
+
+    def each(
+        self, texts: Iterable[str], *, top: int | None = None, unsure: float = 0.0, together: int = TOGETHER
+    ) -> Iterator[Classification]:
+        """The same of a stream of texts, `together` of which are read at a time."""
+        refuse_below_one(top=top, together=together)
+        if not 0 <= unsure <= 1:
+            raise ConfigError(f"unsure={unsure:g}: it is a probability, from 0 to 1")
+        every = iter(texts)
+        while some := list(islice(every, together)):
+            for text, (given, labels) in zip(some, self._predict(some, top, unsure), strict=True):
+                words = split_words(text)
+                unknown = [word for word in dict.fromkeys(words) if self.tokenizer.id_of(word) is None]
+                is_unlike = sum(word in unknown for word in words) > UNLIKE * len(words) or not words
+                yield Classification(given, [Label(*pair) for pair in labels], unknown, is_unlike)
+
+    def evaluate(
+        self, *files: str | Path, columns: Choice | None = None, keys: Choice | None = None,
+        against: Classifier | None = None, separator: str | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Accuracy, macro-F1, expected calibration error and confusion matrix on labelled texts.
+
+        against: another classifier, compared by McNemar's exact test on the same texts.
+        """
+        examples, left_out = read_labelled(LabelFiles.of(files, keys or columns, separator))
+        truth = [one.labels for one in examples]
+        found = self.classify_all([one.text for one in examples], top=1)
+        given = [one.given for one in found]
+        right = [set(wanted) == set(got) for wanted, got in zip(truth, given, strict=True)]
+        report: dict[str, Any] = dict(score_classes(truth, given, self.labels))
+        report |= {
+            "calibration_error": calibration_error(*_confidence(truth, found)),
+            "texts": len(examples),
+            "left_out": sum(one.count for one in left_out),
+            "unknown_labels": len({label for one in truth for label in one} - set(self.labels)),
+        }  # fmt: skip
+        if against is not None:
+            other = against.classify_all([one.text for one in examples], top=1)
+            others = [set(wanted) == set(got.given) for wanted, got in zip(truth, other, strict=True)]
+            report |= {"against_accuracy": sum(others) / len(others), **paired_test(right, others)}
+        return report | {"confusion": confusion(truth, given)}
+
+    def look(self, text: str, *, why: bool = False) -> Inspection:
+        """The attention of a text over the labels.
+
+        why: also what each word is worth for the label, by leaving it out and by its gradient.
+        """
+        if not split_words(a_text(text)):
+            raise CorpusError("the text has no word in it; there is nothing to look at")
+        seen: Inspection = resolve_name("regard.families.classify.look:look_at_labels")(self, text, why)
+        return seen
+
+    def _predict(self, texts: list[str], top: int | None, unsure: float) -> Iterator[tuple[Any, Any]]:
+        found: Iterator[tuple[Any, Any]] = resolve_name("regard.families.classify.network:predict")(
+            self, texts, top, unsure
+        )
+        return found
+
+
+def _confidence(truth: Sequence[tuple[str, ...]], found: Sequence[Classification]) -> tuple[list[float], list[bool]]:
+    """Of each text, the probability of its likeliest label, and whether that is one of its own."""
+    best = [one.labels[0] for one in found]
+    return [one.probability for one in best], [one.name in wanted for wanted, one in zip(truth, best, strict=True)]

@@ -1,0 +1,206 @@
+"""classify: texts with labels -> LabelAttention -> accuracy, with calibrated probabilities.
+
+Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
+Using a trained classifier is in `families/classify/pipeline.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
+from regard.data.batch import LabelBatch
+from regard.data.labelled import EncodedTexts, encode_labelled, label_batches
+from regard.data.loader import Loader
+from regard.data.tokens import Array
+from regard.errors import ConfigError, CorpusError
+from regard.families import FAMILIES
+from regard.families.classify.look import snapshot_labels
+from regard.families.classify.network import calibrate, find_logits, label_loss
+from regard.families.classify.settings import EPOCHS, KINDS, LEAST_STEPS, MOST_STEPS, SIZES, USES
+from regard.families.table import count_words
+from regard.families.texts import Paths
+from regard.folder import Content
+from regard.formats import own
+from regard.formats.tokenizers import tokenizer_config
+from regard.model.labels import LabelAttention
+from regard.text.classes import score_classes
+from regard.text.labels import LabelFiles, Labelled, hold_out_labelled, name_labels, read_labelled, refuse_swapped
+from regard.text.ngrams import count_ngrams, split_words
+from regard.text.readers.rows import Choice
+from regard.text.running import named
+from regard.text.stream import ListedExamples
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import learn_words
+from regard.training.recipe import (
+    Check,
+    Corpus,
+    Encoded,
+    Recipe,
+    TrainBatches,
+    Validation,
+    Validator,
+    encode_json,
+    weights_file,
+)
+
+FEW_HELD_OUT = 100
+MOST_WORDS = 100_000  # of the vocabulary, by which unknown words are found
+
+
+def gather(
+    text: Paths, *, valid: Paths | None = None, columns: Choice | str | None = None, keys: Choice | str | None = None,
+    separator: str | None = None,
+) -> tuple[LabelFiles, LabelFiles | None]:  # fmt: skip
+    """The files to learn from, and to validate on if they are given."""
+    wanted = keys or columns
+    if isinstance(wanted, str):
+        raise ConfigError(f"--columns {wanted}: two are wanted, label and text, as in label,text")
+    return LabelFiles.of(text, wanted, separator), LabelFiles.of(valid, wanted, separator) if valid else None
+
+
+def read(files: LabelFiles, valid_files: LabelFiles | None, config: RunConfig) -> Corpus:
+    """All texts; without texts to validate on, some of each label are held out, the same every time."""
+    texts, left_out = read_labelled(files)
+    with named(files.paths):
+        refuse_swapped(texts)
+        name_labels(texts)
+        if valid_files is not None:
+            train, valid = texts, read_labelled(valid_files)[0]
+        else:
+            few = min(FEW_HELD_OUT, len(texts) // 5)  # less could not be calibrated with
+            count = config.train.held_out or min(2000, max(1, few, len(texts) // 20))
+            train, valid = hold_out_labelled(texts, count, config.seed)
+    paths = {f"text_{number}": path for number, path in enumerate(files.paths, start=1)}
+    if valid_files is not None:
+        paths |= {f"valid_{number}": path for number, path in enumerate(valid_files.paths, start=1)}
+    words = count_words(one.text for one in train)
+    return Corpus(ListedExamples(train, valid, words, left_out), paths, reading=files.reading)
+
+
+def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
+    """The labels, and as many updates as make the epochs full; the learning rate decays to 0 over them."""
+    texts = corpus.examples.sample
+    steps = min(MOST_STEPS, max(LEAST_STEPS, EPOCHS * math.ceil(len(texts) / TrainConfig().texts_per_batch)))
+    return {
+        "size": "tiny" if len(texts) < 50_000 else "small",
+        "model": {
+            "labels": name_labels(texts),
+            "several_labels": any(len(one.labels) > 1 for one in texts),
+        },
+        "train": {"decay_steps": steps, "valid_every": steps // 8},
+        "stop": {"steps": steps},
+    }
+
+
+def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
+    """Every word of the training text, by which unknown ones are found."""
+    if config.text.tokenizer != "word":
+        raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a classifier; it reads words (word)")
+    check()
+    counts = Counter(word for one in corpus.examples.sample for word in split_words(one.text))
+    check()
+    kept = [word for word, _ in counts.most_common(MOST_WORDS)]
+    return learn_words((), kept)
+
+
+def encode(examples: list[Labelled], tokenizer: Tokenizer, config: RunConfig) -> Encoded:
+    """Texts as rows of hashed n-grams; a model that is fine-tuned has the labels that it has."""
+    known, most = set(config.model.labels), None if config.model.several_labels else 1
+    for one in examples:
+        if not known.issuperset(one.labels) or len(one.labels[:most]) < len(one.labels):
+            names, number = ", ".join(config.model.labels[:20]), "any number" if most is None else "one"
+            raise CorpusError(f"{one.where} has {', '.join(map(repr, one.labels))}; the model that is fine-tuned has "
+                              f"the labels {names}, {number} a text; train a new one to have others")  # fmt: skip
+    return Encoded(encode_labelled(examples, config.model.labels, config.model.buckets))
+
+
+def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
+    """Texts in random batches."""
+    texts = EncodedTexts.of(arrays, buckets=config.model.buckets)
+    rows = config.train.share(config.train.texts_per_batch)
+    loader = Loader([torch.ones(len(texts), dtype=torch.int64)], rows, config.seed)
+    facts = {
+        "texts": len(texts),
+        "labels": len(config.model.labels),
+        "tokens": int(sum(len(block.flat) for block in texts.ngrams)),
+    }
+    return TrainBatches(lambda position: texts.batch(loader.at(position)), len(loader), facts, [texts])
+
+
+def validator(
+    examples: list[Labelled], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
+) -> Validator:
+    """The loss of calibrated probabilities, accuracy and macro-F1 on held-out texts."""
+    model, rarity = config.model, batches.whole[0].rarity
+    held_out = list(label_batches(examples, model.labels, rarity))
+    truth, kept = [one.labels for one in examples], {"rarity": torch.from_numpy(rarity)}
+
+    def score(network: Any, check: Check) -> Validation:
+        logits = find_logits(network, held_out, check)  # (texts, C)
+        temperature, loss = calibrate(logits, held_out, several=model.several_labels)
+        found = score_classes(truth, network.decide(logits), model.labels)
+        scores = {"loss": loss, "accuracy": found["accuracy"], "macro_f1": found["macro_f1"]}
+        return Validation(scores, chosen=kept | {"temperature": torch.tensor([temperature])})
+
+    return Validator(score, f"{len(examples)} held-out texts", {"held_out_texts": len(examples)}, lower_is_better=True)
+
+
+def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
+    """A network with fresh weights; a label's key begins from the n-grams of its name."""
+    names = [count_ngrams(split_words(label), model.buckets) for label in model.labels]
+    return LabelAttention(model, [torch.cat([torch.from_numpy(rows) for rows, _ in blocks]) for blocks in names])
+
+
+def loss(config: RunConfig) -> Callable[[Any, LabelBatch], tuple[Tensor, int]]:
+    """Cross-entropy of the labels."""
+
+    def batch_loss(model: Any, batch: LabelBatch) -> tuple[Tensor, int]:
+        logits = model(batch.ngrams, batch.weights)  # (B, C)
+        smoothing = config.train.label_smoothing
+        return label_loss(logits, batch.labels, config.model.several_labels, smoothing), len(logits)
+
+    return batch_loss
+
+
+def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
+    """The files of a classifier; no class of another library has its shape, and config.json says so."""
+    return {
+        "config.json": encode_json(own.export_config(model, "classify")),
+        **tokenizer.files(),
+        "tokenizer_config.json": encode_json(tokenizer_config(10**6, pad_token="[PAD]", unk_token="[UNK]")),
+        "model.safetensors": weights_file(own.export_weights(weights)),
+    }
+
+
+def snapshot(model: Any, valid: list[Labelled], tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """Its attention over the labels on a few held-out texts."""
+    return snapshot_labels(model, [one.text for one in valid])
+
+
+CLASSIFY = Recipe(
+    name="classify",
+    unit="texts",
+    shape=FAMILIES["classify"].shape,
+    kinds=KINDS,
+    sizes=SIZES,
+    uses=USES,
+    gather=gather,
+    read=read,
+    defaults=defaults,
+    learn=learn,
+    encode=encode,
+    batches=batches,
+    validator=validator,
+    build=build,
+    loss=loss,
+    pack=pack,
+    where="regard.families.classify.recipe:CLASSIFY",
+    snapshot=snapshot,
+)
