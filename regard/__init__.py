@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from regard.families.encode.decoder import Decoder
     from regard.families.encode.pipeline import Encoder
     from regard.families.fill.pipeline import Candidate, Filled, Filler
+    from regard.families.translate.asked import TranslateOptions
     from regard.families.translate.pipeline import Translator
     from regard.families.translate.translation import Translation
     from regard.families.write.pipeline import Sample, Writer
@@ -40,6 +41,7 @@ _HOMES = {  # module -> names
     "families.encode.decoder": "Decoder",
     "families.encode.pipeline": "Encoder",
     "families.fill.pipeline": "Candidate Filled Filler",
+    "families.translate.asked": "TranslateOptions",
     "families.translate.pipeline": "Translator",
     "families.translate.translation": "Translation",
     "families.write.pipeline": "Sample Writer",
@@ -58,10 +60,9 @@ _MODULES = {name: f"regard.{module}" for module, names in _HOMES.items() for nam
 __all__ = [
     "Answer", "Answerer", "Candidate", "Classification", "Classifier", "ConfigError", "CorpusError", "Decoder",
     "Encoder", "Filled", "Filler", "Finished", "FolderError", "Generating", "Inspection", "Label", "ModelInfo", "Plan",
-    "Preparing", "Progress",
-    "RegardError", "RunError", "Sample", "Story", "TokenScore", "Translation", "Translator", "Validated", "Writer",
-    "distill", "distilling", "induction", "load", "phrasebook", "record_attention", "record_hidden", "train",
-    "training",
+    "Preparing", "Progress", "RegardError", "RunError", "Sample", "Story", "TokenScore", "TranslateOptions",
+    "Translation", "Translator", "Validated", "Writer", "distill", "distilling", "induction", "load", "phrasebook",
+    "record_attention", "record_hidden", "train", "training",
 ]  # fmt: skip
 
 

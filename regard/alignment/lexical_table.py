@@ -18,6 +18,21 @@ MOST_BYTES = 2**30  # a larger file is not one of ours
 RAREST = 1e-3  # entries less likely in both directions are dropped
 NEVER = 1e-6  # the probability of a dropped entry
 UNKNOWN = 1e-3  # the least probability returned
+LIKELY = 0.05  # the least probability, in either direction, of a likely translation
+
+
+class _Likely(dict[int, frozenset[int]]):
+    """The likely translations of each source token, looked up on demand."""
+
+    def __init__(self, sources: Array, targets: Array, tables: tuple[Array, Array]) -> None:
+        super().__init__()
+        self._sources, self._targets, self._tables = sources, targets, tables
+
+    def __missing__(self, number: int) -> frozenset[int]:
+        first, last = np.searchsorted(self._sources, [number, number + 1])
+        is_likely = np.maximum(*(table[first:last] for table in self._tables)) >= LIKELY
+        self[number] = found = frozenset(self._targets[first:last][is_likely].tolist())
+        return found
 
 
 class LexicalTable:
@@ -64,6 +79,16 @@ class LexicalTable:
     def sources(self) -> frozenset[int]:
         """Source tokens with an entry."""
         return frozenset(self._sources.tolist())
+
+    def uncovered(self, sources: Sequence[int], targets: Sequence[int]) -> float:
+        """Share of the source tokens none of whose likely translations is among the target tokens."""
+        there, likely = frozenset(targets), self._likely
+        known = [found for number in sources if (found := likely[number])]
+        return sum(map(there.isdisjoint, known)) / len(known) if known else 0.0
+
+    @cached_property
+    def _likely(self) -> _Likely:
+        return _Likely(self._sources, self._targets, self._tables)
 
     def of(self, sources: Sequence[int], targets: Sequence[int]) -> Array:
         """The probability that each target token comes from each source token, (T, S): the mean of both directions' HMM

@@ -112,6 +112,14 @@ class FastTranslator:
 
         return wait
 
+    def trace(self, sources: Sequence[list[int]], found: Sequence[list[Hypothesis]]) -> list[list[Hypothesis]]:
+        """The same hypotheses, one of each source, with their attention, by decoding them again."""
+        forced = [one.ids for (one,) in found]
+        limit = max(map(len, forced), default=0) + 1
+        again = dict(self.begin(sources, [limit] * len(sources), Search(return_attention=True), forced)())
+        return [[replace(one, attention=again[row][0].attention[: len(one.ids) + one.is_finished])]
+                for row, (one,) in enumerate(found)]  # fmt: skip
+
     def _group(self, sources: Sequence[list[int]], limits: Sequence[int], search: Search) -> Iterator[list[int]]:
         """Rows of like length that share a batch. A batch has one length limit, which changes what a beam finds."""
         budget = self._budget(sources, search) // search.beams
@@ -217,10 +225,8 @@ class FastTranslator:
     def _read(self, asked: Any, search: Search) -> list[Hypothesis]:
         result = asked.result() if hasattr(asked, "result") else asked
         found = []
-        scores, attention = (
-            result.scores,
-            result.attention if search.return_attention else [],
-        )  # each is copied when it is read
+        # Each is copied when it is read.
+        scores, attention = result.scores, result.attention if search.return_attention else []
         for number, pieces in enumerate(result.hypotheses):
             ids = list(map(self._ids.__getitem__, pieces))
             is_finished = bool(ids) and ids[-1] in self._ends

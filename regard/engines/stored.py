@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from regard.formats.weights import Shapes, Weights
 
 SHORTEST_LIMIT = 32  # tokens; lines up to this long are never split, however short the training text was
-LONGEST_SOURCE = 2**16  # tokens of a line in any training text
+LONGEST_SOURCE = 2**16  # tokens of a line in any training text; it has no more sentences
 
 
 class Layout(Protocol):
@@ -67,6 +67,22 @@ def longest_source(info: ModelInfo) -> int:
     if type(found) is not int or not 0 <= found <= LONGEST_SOURCE:
         raise FolderError(f"regard.json has longest_source={found!r:.40}, which is not from 0 to {LONGEST_SOURCE}")
     return max(SHORTEST_LIMIT, found)
+
+
+def sentences_per_line(info: ModelInfo) -> int | None:
+    """Most sentences of nearly every source that was trained on, if regard.json says it."""
+    found = info.data.get("sentences_per_line")
+    if found is not None and (type(found) is not int or not 1 <= found <= LONGEST_SOURCE):
+        raise FolderError(f"regard.json has sentences_per_line={found!r:.40}, which is not from 1 to {LONGEST_SOURCE}")
+    return found
+
+
+def length_ratio(info: ModelInfo) -> float:
+    """Target tokens for each source token in the training text, as regard.json says; 1 if it does not."""
+    found = info.data.get("length_ratio", 1.0)
+    if type(found) not in {int, float} or not 0 < found < LONGEST_SOURCE:
+        raise FolderError(f"regard.json has length_ratio={found!r:.40}, which is not above 0")
+    return float(found)
 
 
 def alignment_of(info: ModelInfo, config: ModelConfig) -> dict[str, Any]:

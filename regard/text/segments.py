@@ -8,16 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
 
-# Where a cut may be, best places first; each pattern matches the blank between two parts.
-PLACES = (
-    re.compile(r"(?<=[.!?…][\"'»”’)\]])\s+|(?<=[.!?…])\s+|(?<=[。！？])"),
-    re.compile(r"(?<=[,;:–—])\s+|(?<=[，、；：])"),
-    re.compile(r"\s+"),
-)
+from regard.text.sentences import Span, sentences
 
+# Where a cut may be inside a sentence, best places first; each pattern matches the blank between two parts.
+PLACES = (re.compile(r"(?<=[,;:–—])\s+|(?<=[，、；：])"), re.compile(r"\s+"))
 
 Encode = Callable[[list[str]], list[list[int]]]
-Span = tuple[int, int]
 
 
 def split_to_fit(
@@ -53,7 +49,7 @@ def split_to_fit(
 
 def has_place(text: str) -> bool:
     """Whether there is a place to cut at, other than between any two characters."""
-    return any(place.search(text) for place in PLACES)
+    return any(place.search(text) for place in PLACES) or len(sentences(text)) > 1
 
 
 def _tokens_before(text: str, count: int, ends: Sequence[int] | None) -> list[int]:
@@ -72,10 +68,10 @@ def _cut(text: str, before: list[int], room: int, room_in_word: int) -> Iterator
     def cut(first: int, last: int, level: int) -> Iterator[Span]:
         if before[last] - before[first] <= room:
             yield first, last
-        elif level == len(PLACES):
+        elif level > len(PLACES):
             yield from anywhere(first, last)
         else:
-            spans = list(_between(text, first, last, PLACES[level]))
+            spans = list(_between(text, first, last, PLACES[level - 1])) if level else sentences(text)
             number = 0
             while number < len(spans):
                 start, end = spans[number]

@@ -29,12 +29,20 @@ def read_terms(path: Path) -> Terms:
     return terms
 
 
+def term_spans(text: str, terms: Terms) -> list[tuple[int, int]]:
+    """Where terms occur in a text as whole words."""
+    return [found.span() for source in terms if source in text for found in _whole(source).finditer(text)]
+
+
 def terms_in(text: str, terms: Terms) -> list[tuple[str, str]]:
     """The terms that occur in a text as whole words, longer ones first; each place belongs to one term only."""
     found = []
     for source in sorted(terms, key=len, reverse=True):
-        pattern = re.compile(rf"(?<!\w){re.escape(source)}(?!\w)")
-        text, count = pattern.subn("\0", text, count=1)
+        text, count = _whole(source).subn("\0", text, count=1)
         if count:
             found.append((source, terms[source]))
     return found
+
+
+def _whole(source: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(source)}(?!\w)")

@@ -177,11 +177,12 @@ def test_an_alignment_that_cannot_be_is_refused(trial, told):
         regard.load(trial)
 
 
-@pytest.mark.parametrize("told", [10**12, -1, "5", True, 1.5, [1]])
-def test_a_longest_source_that_cannot_be_is_refused(trial, told):
+@pytest.mark.parametrize("told", [10**12, -1, "5", True, [1]])
+@pytest.mark.parametrize("name", ["longest_source", "sentences_per_line", "length_ratio"])
+def test_a_measure_of_the_data_that_cannot_be_is_refused(trial, name, told):
     about = json.loads((trial / "regard.json").read_text())
-    (trial / "regard.json").write_text(json.dumps(about | {"data": about["data"] | {"longest_source": told}}))
-    with pytest.raises(regard.FolderError, match="longest_source"):
+    (trial / "regard.json").write_text(json.dumps(about | {"data": about["data"] | {name: told}}))
+    with pytest.raises(regard.FolderError, match=name):
         regard.load(trial)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from regard.errors import ConfigError
+from regard.families.translate.parts import Part
 from regard.families.translate.translation import Translation, join
 
 PARTS = [("eins zwei", [" one", " two"]), ("drei", [" three"]), ("vier fünf", [" four", " five"])]
@@ -10,10 +11,10 @@ PARTS = [("eins zwei", [" one", " two"]), ("drei", [" three"]), ("vier fünf", [
 
 @pytest.mark.parametrize(("language", "last"), [("de", 4), ("zh", 2), (None, 4)])
 def test_links_of_joined_parts_are_between_words_of_the_whole(language, last):
-    parts = [
+    made = [
         Translation(text, -1.0, text.split(), tokens, [(n, n) for n in range(len(tokens))]) for text, tokens in PARTS
     ]
-    whole = join(parts, language)
+    whole = join(made, [Part("", [])] * 3, language)
     assert whole.source_words == ["one", "two", "three", "four", "five"]
     assert whole.alignment[0] == (0, 0) and whole.alignment[-1] == (4, last)
     for part, (source, target) in zip(["one", "two", "three", "four", "five"], whole.alignment, strict=True):

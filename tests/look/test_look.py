@@ -247,10 +247,29 @@ def test_a_marked_picture_is_still_a_picture(translator, tmp_path):
     assert names[:2] == [b"IHDR", b"tEXt"] and names[-1] == b"IEND" and place == len(content)
 
 
+def test_sentences_are_looked_at_one_by_one_and_attend_to_nothing_in_each_other(translator):
+    texts = ["The old dog sleeps.", "A cat sees the red house."]
+    one, other = (translator.look(text, why=True) for text in texts)
+    both = translator.look(" ".join(texts), why=True)
+    assert both.answer == f"{one.answer} {other.answer}" == translator(" ".join(texts))
+    assert both.alignment == translator.translate(" ".join(texts), alignments=True).alignment
+    for name, kind in both.kinds.items():
+        rows, columns = len(one.kinds[name].rows), len(one.kinds[name].columns)
+        assert torch.equal(kind.weights[..., :rows, :columns], one.kinds[name].weights)
+        assert torch.equal(kind.weights[..., rows:, columns:], other.kinds[name].weights)
+        assert not kind.weights[..., :rows, columns:].any() and not kind.weights[..., rows:, :columns].any()
+    assert [score.token for score in both.token_scores] == list(both.kinds["cross"].rows)
+    assert [score.place for score in both.token_scores] == list(range(len(both.token_scores)))
+    assert len(both.logit_lens[0]) == len(both.why.left_out) == len(both.kinds["cross"].rows)
+    assert both.labels(words=True)[1] != one.labels(words=True)[1] and "cross" in both.facts
+
+
 def test_what_cannot_be_looked_at_is_told(translator):
     with pytest.raises(regard.ConfigError, match="is blank"):
         translator.look("  ")
     with pytest.raises(regard.ConfigError, match=r"translated in \d+ parts"):
-        translator.look("The old dog sleeps in the garden. " * 30)
+        translator.look("the old dog sleeps in the garden, " * 30)
+    with pytest.raises(regard.ConfigError, match=r"more than 1024 tokens in 200 parts"):
+        translator.look("The old dog sleeps in the garden. " * 200)
     with pytest.raises(regard.ConfigError, match="only a translator"):
         dataclasses.replace(translator.look("The dog."), aligning=None).map("cross", head="alignment")

@@ -7,8 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.alignment.links import AlignmentScore, Links, align_words, read_pharaoh, symmetrise
+from regard.alignment.links import (
+    AlignmentScore,
+    Links,
+    align_words,
+    has_letters,
+    read_pharaoh,
+    symmetrise,
+    words_of,
+)
 from regard.decoding.found import Hypothesis
+from regard.engines.stored import length_ratio
 from regard.errors import CorpusError
 from regard.folder import ModelFolder
 from regard.text.corpus import PairFiles, read_pairs
@@ -19,6 +28,12 @@ if TYPE_CHECKING:
     from regard.alignment.lexical_table import LexicalTable
     from regard.families.translate.pipeline import Translator
 
+LOST, LEAST_LOST = 1 / 3, 3  # share and number of source words whose absence is reported
+# Words are aligned to be sure of a translation whose tokens are such a share of those to expect; of one that is not
+# very short only if such a share of its source tokens has no likely translation in it.
+SHORT, VERY_SHORT, UNCOVERED = 0.85, 0.65, 0.25
+LEAST_TOKENS = 12  # of a source that is checked; a shorter one has no part to lose
+
 
 class Aligner:
     """Aligns what a model's engine generated, or a forced target."""
@@ -26,6 +41,7 @@ class Aligner:
     def __init__(self, folder: ModelFolder, tokenizer: Any) -> None:
         self._folder, self._tokenizer = folder, tokenizer
         self.is_after = bool((folder.info.alignment or {}).get("is_after", True))
+        self._length_ratio = length_ratio(folder.info)
 
     def align(self, source: Sequence[int], found: Hypothesis) -> Links:
         """Links of words. source: ids with the end; found: with the attention of every step."""
@@ -42,6 +58,23 @@ class Aligner:
     def _links(self, mine: list[int], found: Hypothesis, probabilities: list[list[float]] | None) -> Links:
         attention = found.attention[1:] if self.is_after else found.attention
         return align_words(attention, self._written(mine), self._written(found.ids), probabilities)
+
+    def is_suspect(self, source: Sequence[int], target: Sequence[int]) -> bool:
+        """Whether a translation may lack a part of its source, by lengths and the lexicon: a cheap test before words
+        are aligned."""
+        share = len(target) / (self._length_ratio * len(source))
+        if len(source) < LEAST_TOKENS or share >= SHORT:
+            return False
+        return share < VERY_SHORT or (
+            self._table is not None and self._table.uncovered(source[:-1], target) >= UNCOVERED
+        )
+
+    def lost_words(self, source: Sequence[int], found: Hypothesis) -> list[int]:
+        """Source words that nothing is aligned with, if they are a third of all or more. Arguments as of `align`."""
+        tokens = self._written(list(source[:-1]))
+        words = {word for word, token in zip(words_of(tokens), tokens, strict=True) if has_letters(token)}
+        lost = sorted({word for word in words if word is not None} - {mine for mine, _ in self.align(source, found)})
+        return lost if len(lost) >= max(LEAST_LOST, LOST * len(words)) else []
 
     def _written(self, ids: list[int]) -> list[str]:
         """Tokens as people read them; a mark such as [CLS] is no word, but one that stands for an unknown word is."""

@@ -11,22 +11,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from regard.alignment.links import Links
+from regard.decoding.found import hold
 from regard.decoding.settings import BEAM, Search
 from regard.engines.layout import default_limit
 from regard.engines.options import EngineOptions
-from regard.engines.stored import alignment_of, longest_source
+from regard.engines.stored import alignment_of, longest_source, sentences_per_line
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline, refuse_below_one
 from regard.families.translate.aligner import Aligner, align_pairs, score_alignment
-from regard.families.translate.translation import Translation, in_chunks, join, notes_on, put_in_words
+from regard.families.translate.asked import TranslateOptions
+from regard.families.translate.parts import Part, Sentences, share_prefix, split_lines
+from regard.families.translate.translation import (
+    Translation,
+    in_chunks,
+    join,
+    note_unaligned,
+    notes_on,
+    put_in_words,
+)
 from regard.folder import ModelFolder
 from regard.text.corpus import PairFiles, kind_of, read_pairs, refuse_unread
 from regard.text.given import a_text, several_texts
 from regard.text.readers.rows import Choice
 from regard.text.score import report_translations
-from regard.text.segments import has_place, split_to_fit
+from regard.text.sentences import sentences
 from regard.text.terms import Terms, terms_in
-from regard.text.tokenizer import LONG
 
 if TYPE_CHECKING:
     from regard.decoding.found import Finding, Hypothesis
@@ -34,8 +43,7 @@ if TYPE_CHECKING:
     from regard.engines.torch import NativeTranslator
     from regard.look.inspection import Inspection
 
-    # How many parts each line has, the parts as ids, notes on each line, and the rest.
-    Pending = tuple[list[int], list[list[int]], list[list[str]], Finding]
+    Pending = tuple[list[str], list[list[Part]], Finding]  # lines, the parts of each, and what is being found
 
 WINDOW = 2048  # lines that are sorted and batched together
 AHEAD = 1  # windows that are being translated while one is waited for
@@ -54,8 +62,10 @@ class Translator(Pipeline):
 
     def __init__(self, folder: ModelFolder, running: EngineOptions) -> None:
         super().__init__(folder, running)
+        self.aligner = Aligner(folder, self.tokenizer)
+        self._sentences_per_line = sentences_per_line(self.info)  # problems are reported at once
         if self._fast is None:
-            alignment_of(self.info, self.model.config)  # problems are reported at once
+            alignment_of(self.info, self.model.config)
         else:
             self._fast.needs_first_step = not self.aligner.is_after
 
@@ -85,8 +95,8 @@ class Translator(Pipeline):
         return next(self.translate_all([text], **search))
 
     def translate_all(self, texts: Iterable[str], *, window: int = WINDOW, **options: Any) -> Iterator[Translation]:
-        """A translation for each text, in order; `window` texts are taken in at a time. Options as of
-        `translate_windows`.
+        """A translation for each text, in order; `window` texts are taken in at a time. Options are the fields of
+        `TranslateOptions`.
         """
         refuse_below_one(window=window)
         if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):  # a text would be taken for its letters
@@ -94,41 +104,23 @@ class Translator(Pipeline):
         lines = iter(texts)
         return self.translate_windows(iter(lambda: list(islice(lines, window)), []), **options)
 
-    def translate_windows(
-        self,
-        windows: Iterable[list[str]],
-        *,
-        beam: int = BEAM,
-        length_penalty: float = 1.0,
-        max_length: int | None = None,
-        n_best: int = 1,
-        prefix: str = "",
-        terms: Terms | None = None,
-        scores: bool = True,
-        alignments: bool = False,
-        fast: bool = False,
-    ) -> Iterator[Translation]:
-        """A translation for each text of each window, in order.
+    def translate_windows(self, windows: Iterable[list[str]], **options: Any) -> Iterator[Translation]:
+        """A translation for each text of each window, in order; options are the fields of `TranslateOptions`.
 
         While one window is waited for, the next is already being translated; an empty window asks for all that was
-        begun. prefix: what every translation begins with; with several beams, torch runs it. terms: words of a source,
-        and how they must be translated; texts that have one are run by torch. scores: False makes greedy search a
-        little faster. alignments: also align words. fast: use a shortlist of the source's likely translations.
+        begun.
         """
-        refuse_below_one(beam=beam, n_best=n_best, max_length=max_length)
-        if fast and (self._fast is None or not self._fast.has_shortlist):
+        asked = TranslateOptions(**options)
+        if asked.fast and (self._fast is None or not self._fast.has_shortlist):
             why = "this one has none" if self._fast else "this one is run by torch"
             raise ConfigError(f"fast is for a model with a shortlist that is run by ctranslate2, and {why}")
-        search = Search(max(beam, n_best), length_penalty, n_best, scores, alignments, fast)
-        if prefix and terms:
-            raise ConfigError("a prefix and terms cannot be asked for at the same time")
-        forced = self.tokenizer.encode_part(a_text(prefix, "a prefix")) if prefix else []
-        if self._fast is None:
-            self.refuse_long("prefix", forced)
+        if asked.prefix and self._fast is None:
+            self.refuse_long("prefix", self.tokenizer.encode_part(asked.prefix))
         begun: deque[Pending] = deque()
         for window in windows:
             if window:
-                begun.append(self._begin(window, search, max_length, forced, terms or {}))
+                parts = self.split(window, asked.split_sentences, asked.terms)
+                begun.append((window, parts, self._begin(parts, asked)))
             while begun and (len(begun) > AHEAD or not window):
                 yield from self._end(begun.popleft())
         for last in begun:
@@ -188,20 +180,32 @@ class Translator(Pipeline):
         found = dict(self._begin_ids(sources, limits, search, [self._first] * len(sources))())
         return [found[row] for row in range(len(sources))]
 
-    def _begin(
-        self, lines: list[str], search: Search, max_length: int | None, forced: list[int], terms: Terms
-    ) -> Pending:
-        parts, flat, sources = self.split(lines)
-        notes = notes_on(self.tokenizer, lines, parts, sources)
-        spare = len(forced) - self.generation.is_end_forced  # an end that is forced has the last place
-        limits = [max(1, (max_length or default_limit(len(source))) + spare) for source in sources]
+    def _begin(self, lines: list[list[Part]], asked: TranslateOptions) -> Finding:
+        sources, search, terms = [part.ids for parts in lines for part in parts], asked.search, asked.terms
+        shares = [share for parts in lines for share in self._share_prefix(asked.prefix, parts)]
+        # An end that is forced has the last place.
+        spare = [len(share) - self.generation.is_end_forced for share, _ in shares]
+        limits = [max(1, (asked.max_length or default_limit(len(source))) + more)
+                  for source, more in zip(sources, spare, strict=True)]  # fmt: skip
         if terms:
             phrases = [
-                [self.tokenizer.encode_part(translation) for _, translation in terms_in(part, terms)] for part in flat
+                [self.tokenizer.encode_part(translation) for _, translation in terms_in(part.text, terms)]
+                for parts in lines
+                for part in parts
             ]
-            return parts, sources, notes, self.native.begin_with(self._runner, sources, limits, search, phrases)
-        prefixes = [self._first + (forced if number == 0 else []) for count in parts for number in range(count)]
-        return parts, sources, notes, self._begin_ids(sources, limits, search, prefixes)
+            return self.native.begin_with(self._runner, sources, limits, search, phrases)
+        wait = self._begin_ids(sources, limits, search, [self._first + share for share, _ in shares])
+        whole = {row: share for row, (share, is_whole) in enumerate(shares) if is_whole}
+        return hold(wait, whole) if whole else wait
+
+    def _share_prefix(self, prefix: str, parts: list[Part]) -> list[tuple[list[int], bool]]:
+        """The ids that each part of a line begins with, and whether these are all there is to its translation."""
+        if not prefix or not parts:
+            return [([], False)] * len(parts)
+        counts = [len(sentences(part.text, self.source_language)) for part in parts]
+        shares = share_prefix(prefix, self.target_language, counts) if len(parts) > 1 else [prefix]
+        ids = [self.tokenizer.encode_part(share) if share else [] for share in shares]
+        return [(share, bool(after)) for share, after in zip(ids, [*ids[1:], []], strict=True)]
 
     def _begin_ids(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: list[list[int]]
@@ -217,18 +221,32 @@ class Translator(Pipeline):
         return [] if self.generation.first is None else [self.generation.first]
 
     def _end(self, begun: Pending) -> Iterator[Translation]:
-        parts, sources, notes, wait = begun
-        counts = [count for count in parts for _ in range(count)]
+        lines, parts_of_lines, wait = begun
+        sources = [part.ids for parts in parts_of_lines for part in parts]
         # Each is put into words as soon as it is found: the engine is then still busy with others.
         made: dict[int, Translation] = {}
+        suspects: dict[int, Hypothesis] = {}
         for chunk in in_chunks(wait()):
-            rows = [(sources[row], found, counts[row]) for row, found in chunk]
-            made |= zip((row for row, _ in chunk), put_in_words(self.tokenizer, self.aligner, rows), strict=True)
+            pairs = [(sources[row], found) for row, found in chunk]
+            made |= zip((row for row, _ in chunk), put_in_words(self.tokenizer, self.aligner, pairs), strict=True)
+            suspects |= {row: found[0] for row, found in chunk if self.aligner.is_suspect(sources[row], found[0].ids)}
+        for row, lost in self._lost_words(sources, suspects):
+            made[row] = note_unaligned(made[row], lost)
         row = 0
-        for count, of_line in zip(parts, notes, strict=True):
-            whole = join([made[number] for number in range(row, row + count)], self.target_language)
-            yield replace(whole, notes=[*of_line, *whole.notes]) if of_line else whole
-            row += count
+        for line, parts in zip(lines, parts_of_lines, strict=True):
+            rows = range(row, row + len(parts))
+            whole = join([made[number] for number in rows], parts, self.target_language)
+            notes = notes_on(self.tokenizer, line, [part.ids for part in parts])
+            yield replace(whole, notes=[*notes, *whole.notes]) if notes else whole
+            row += len(parts)
+
+    def _lost_words(self, sources: list[list[int]], suspects: dict[int, Hypothesis]) -> Iterator[tuple[int, list[int]]]:
+        """The rows whose source is translated in part only, and the words that are missing. suspects: by row."""
+        read = [sources[row] for row in suspects]
+        traced = self._runner.trace(read, [[one] for one in suspects.values()]) if suspects else []
+        for row, source, (found,) in zip(suspects, read, traced, strict=True):
+            if lost := self.aligner.lost_words(source, found):
+                yield row, lost
 
     @property
     def _runner(self) -> FastTranslator | NativeTranslator:
@@ -249,11 +267,6 @@ class Translator(Pipeline):
     def _places(self) -> int:
         """Most tokens of a translation, whatever is asked for."""
         return max(self.model.config.max_positions, default_limit(self._longest))
-
-    @cached_property
-    def aligner(self) -> Aligner:
-        """Aligns words by attention."""
-        return Aligner(self._folder, self.tokenizer)
 
     @property
     def alignment_heads(self) -> dict[str, Any]:
@@ -283,27 +296,17 @@ class Translator(Pipeline):
                 raise ConfigError(f"the {what} has {len(ids)} tokens, and the model has positions for at most {most}; "
                                   f"shorten it")  # fmt: skip
 
-    def split(self, lines: list[str]) -> tuple[list[int], list[str], list[list[int]]]:
-        """How many parts each line has, the parts, and their ids. A line longer than any the model has seen in training
-        is split; a blank one, or one of which the tokenizer leaves nothing, has no part.
+    def split(
+        self, lines: list[str], split_sentences: bool | None = None, terms: Terms | None = None
+    ) -> list[list[Part]]:
+        """The parts of each line that are translated in one; options as of `TranslateOptions`. Sentences that a term
+        lies across stay together.
         """
+        most = self._sentences_per_line if split_sentences is None else 1 if split_sentences else None
         texts = [a_text(line, ONE_OR_SEVERAL).strip() for line in lines]
-        longest, nothing = self._longest, self.tokenizer.encode("")
-        encoded = self.tokenizer.encode_all(["" if len(text) > LONG else text for text in texts])
-        counts, flat, sources = [], [], []
-        for text, short in zip(texts, encoded, strict=True):
-            is_long = len(short) > longest or len(text) > LONG
-            ids, ends = short, None
-            if is_long and has_place(text):
-                ids, ends = self.tokenizer.encode_ends(text)
-            elif len(text) > LONG:
-                ids = self.tokenizer.encode(text)
-            parts, found = split_to_fit(text, ids, self.tokenizer.encode_all, longest, ends)
-            parts, found = (parts, found) if ids != nothing else ([], [])
-            if (most := max(map(len, found), default=0)) > self._readable:
-                raise ConfigError(f"the tokenizer makes {most} tokens of one character of {text!r:.60}, and the model "
-                                  f"has positions for at most {self._readable}; take that character out")  # fmt: skip
-            counts.append(len(parts))
-            flat += parts
-            sources += found
-        return counts, flat, sources
+        found = split_lines(self.tokenizer, texts, self._longest, Sentences(most, self.source_language, terms))
+        for text, parts in zip(texts, found, strict=True):
+            if (longest := max((len(part.ids) for part in parts), default=0)) > self._readable:
+                raise ConfigError(f"the tokenizer makes {longest} tokens of one character of {text!r:.60}, and the "
+                                  f"model has positions for at most {self._readable}; take it out")  # fmt: skip
+        return found

@@ -1,7 +1,6 @@
 """translate: pairs of texts -> EncoderDecoder -> BLEU and chrF.
 
 Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
-Using a trained translator is in `translator.py`. torch is only imported by the functions that compute with it.
 """
 
 from __future__ import annotations
@@ -61,6 +60,7 @@ from regard.text.mixture import (
 )
 from regard.text.readers import find_kind
 from regard.text.readers.rows import Choice
+from regard.text.sentences import sentences
 from regard.text.stream import StreamedExamples
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_pairs
@@ -78,6 +78,10 @@ from regard.training.recipe import (
 
 CHUNK = 1000  # texts that are learned from between two checks whether to stop
 COUNTED = 400_000  # pairs that the lexicon is counted on
+SAMPLED, WITHIN = (
+    2000,
+    0.9,
+)  # sources whose sentences are counted; share of them that has at most so many
 
 
 def gather(
@@ -184,11 +188,19 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
         return collate_pairs(pairs.sources, pairs.targets, indexes, tokenizer.pad_id, start)
 
     facts = {
-        "pairs": len(pairs),
-        "tokens": len(pairs.sources.flat),
-        "longest_source": int(lengths[0].max()),
-    }
+        "pairs": len(pairs), "tokens": len(pairs.sources.flat), "longest_source": int(lengths[0].max()),
+        "sentences_per_line": count_sentences(pairs, tokenizer, config),
+        "length_ratio": round(int(lengths[1].sum(dtype=np.int64)) / int(lengths[0].sum(dtype=np.int64)), 3),
+    }  # fmt: skip
     return TrainBatches(batch, len(loader), facts)
+
+
+def count_sentences(pairs: EncodedPairs, tokenizer: Tokenizer, config: RunConfig) -> int:
+    """How many sentences a source has at most, but for one in ten."""
+    sources = pairs.sample(SAMPLED).sources
+    texts = [tokenizer.decode(sources[number].tolist()) for number in range(len(sources))]
+    counts = sorted(len(sentences(text.strip(), config.source_language)) for text in texts)
+    return counts[int(WITHIN * (len(counts) - 1))]
 
 
 def weigh_corpora(arrays: dict[str, Array], config: RunConfig) -> list[tuple[int, float]]:

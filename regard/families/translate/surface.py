@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from pydantic import Field
+from pydantic import Field, Strict
 
 from regard.decoding.settings import BEAM
 from regard.errors import ConfigError
@@ -69,6 +70,10 @@ def command(
         bool, typer.Option("--alignments", help="Append the word alignment, such as 0-0 1-2.")
     ] = False,
     fast: Annotated[bool, typer.Option("--fast", help="Decode over a vocabulary shortlist of each source.")] = False,
+    split_sentences: Annotated[
+        bool | None,
+        typer.Option(help="Translate each sentence of a line for itself; default: where the training lines were so."),
+    ] = None,
     engine: Engine = None,
     precision: Precision = None,
     as_json: Json = False,
@@ -87,6 +92,7 @@ def command(
     refuse_together(prefix=prefix or None, terms=terms)
     search = choose_search(beam, n_best, length_penalty, max_length, fast, engine)
     search |= {"prefix": prefix, "terms": read_terms(terms) if terms else None}
+    search |= {} if split_sentences is None else {"split_sentences": split_sentences}
     bulk = {"--on ray": on == "ray", "--columns": columns, "--glob": glob}
     if to is None and any(bulk.values()):
         name = next(name for name, value in bulk.items() if value)
@@ -169,6 +175,7 @@ class TranslateBody(TextBody):
     beam: Whole = Field(BEAM, ge=1, le=16)
     n_best: Whole = Field(1, ge=1, le=16)
     prefix: Text = ""  # what every translation begins with
+    split_sentences: Annotated[bool, Strict()] | None = None  # None: as the training lines were
 
 
 class TranslateLook(LookBody):
@@ -179,37 +186,36 @@ class TranslateLook(LookBody):
 
 async def translate(
     served: Served, texts: Sequence[str], *, beam: int = BEAM, n_best: int = 1, prefix: str = "",
-    alignments: bool = False,
+    alignments: bool = False, split_sentences: bool | None = None,
 ) -> list[Translation]:  # fmt: skip
-    """A Translation of each text, which is a line. What waits and is computed are the parts of long lines."""
+    """A Translation of each text, which is a line. What waits and is computed are the parts of lines."""
     limits = served.limits
     limits.check_texts(texts, limits.lines)
     cost = max(beam, n_best)
     limits.check_number("beam", cost, 1, limits.beams)
     limits.check_count("the prefix", len(prefix), limits.letters, "characters")
     served.check_room(len(texts), sum(text.count(" ") + 1 for text in texts), cost)  # a word is a token or more
-    split = await served.aside_in_pieces(served.opened.split, texts)
-    counts, parts, ids = ([one for found in split for one in found[place]] for place in range(3))
+    how = {"beam": beam, "n_best": n_best, "alignments": alignments, "split_sentences": split_sentences}
     forced = (await served.sizes([prefix]))[0] if prefix else 0
     limits.check_count("the prefix", forced, limits.prefix_tokens)
-    sizes = [len(one) + forced for one in ids]
-    limits.check_count("the text, times n_best", sum(sizes) * n_best, limits.translated_tokens)
-    ends = list(accumulate(counts))
-    starts = {end - count for end, count in zip(ends, counts, strict=True)}
-    first = [n for n in range(len(parts)) if not prefix or n in starts]  # a prefix is for the beginning of a line
-    rest = sorted(set(range(len(parts))) - set(first))
-    found: dict[int, Any] = {}
-    for group, forced_text in ((first, prefix), (rest, "")):
-        options = {"beam": beam, "n_best": n_best, "alignments": alignments, "prefix": forced_text}
-        answers = await served.ask(compute, [parts[n] for n in group], [sizes[n] for n in group], options, cost)
-        found |= zip(group, answers, strict=True)
-    target = served.opened.target_language
+    split = partial(served.opened.split, split_sentences=split_sentences)
+    lines = [line for some in await served.aside_in_pieces(split, texts) for line in some]
+    sizes = [[len(part.ids) for part in line] for line in lines]
+    tokens = sum(map(sum, sizes)) + forced * len(lines)
+    limits.check_count("the text, times n_best", tokens * n_best, limits.translated_tokens)
+    if prefix:  # what of it belongs to which part is known where they are translated
+        totals = [sum(line) + forced for line in sizes]
+        return await served.ask(compute, list(texts), totals, how | {"prefix": prefix}, cost)
+    flat = [part.text for line in lines for part in line]
+    how["split_sentences"] = False
+    found = await served.ask(compute, flat, [size for line in sizes for size in line], how, cost)
+    ends = accumulate(map(len, lines))
 
     def put_together() -> list[Translation]:
-        pairs = zip(ends, counts, strict=True)
-        return [join([found[n] for n in range(end - count, end)], target) for end, count in pairs]
+        target = served.opened.target_language
+        return [join(found[end - len(line) : end], line, target) for end, line in zip(ends, lines, strict=True)]
 
-    return await served.aside(put_together, len(parts) * PART_IN_LETTERS)
+    return await served.aside(put_together, len(flat) * n_best * PART_IN_LETTERS)
 
 
 def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool], **options: Any) -> list[Any]:
@@ -220,7 +226,7 @@ def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool], **o
 async def answer(served: Served, asked: TranslateBody) -> dict[str, Any]:
     """Translations with scores, alternatives and alignments."""
     served.limits.check_texts(asked.texts)
-    options: dict[str, Any] = {"beam": asked.beam, "n_best": asked.n_best, "prefix": asked.prefix}
+    options = asked.model_dump(include={"beam", "n_best", "prefix", "split_sentences"})
     found = await translate(served, asked.texts, alignments=True, **options)
     return {"model": served.name, "translations": [_as_json(one) for one in found]}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -13,9 +15,11 @@ from regard.text.given import name_unknown
 
 if TYPE_CHECKING:
     from regard.families.translate.aligner import Aligner
+    from regard.families.translate.parts import Part
 
 Found = tuple[int, list[Hypothesis]]  # a row, and its hypotheses
 MOST_TOGETHER = 2**17  # weights of attention, of rows whose words are aligned at a time
+SHOWN = 80  # letters of what was lost, in a note
 WITHOUT_SPACES = {"zh", "ja", "th", "lo", "km", "my"}  # languages whose sentences are joined without a space
 
 
@@ -28,7 +32,9 @@ class Translation:
     tokens: list[str]
     source_tokens: list[str]
     alignment: Links = field(default_factory=list)  # (word of the source, word of the text), on request
-    notes: list[str] = field(default_factory=list)  # what had to be done to it: split, stopped
+    notes: list[str] = field(default_factory=list)  # what had to be done to it, or may be wrong with it
+    # Words of the source without a counterpart in the text, where they are so many that part of it may be lost.
+    unaligned: list[int] = field(default_factory=list)
     alternatives: list[Translation] = field(default_factory=list)  # the next best, best first
 
     @property
@@ -42,15 +48,11 @@ class Translation:
         return "".join(self.source_tokens).split()
 
 
-def notes_on(tokenizer: Any, lines: list[str], parts: list[int], sources: list[list[int]]) -> list[list[str]]:
-    """Of each line, what of it was not known; parts: how many it has, sources: their ids."""
-    notes, row = list[list[str]](), 0
-    for line, count in zip(lines, parts, strict=True):
-        is_odd = not count or any(tokenizer.may_lack(ids) for ids in sources[row : row + count])
-        unknown = tokenizer.unknown(line.strip()) if is_odd else []
-        notes.append([name_unknown(list(dict.fromkeys(unknown)))] if unknown else [])
-        row += count
-    return notes
+def notes_on(tokenizer: Any, line: str, sources: list[list[int]]) -> list[str]:
+    """What of a line was not known; sources: the ids of its parts."""
+    is_odd = not sources or any(tokenizer.may_lack(ids) for ids in sources)
+    unknown = tokenizer.unknown(line.strip()) if is_odd else []
+    return [name_unknown(list(dict.fromkeys(unknown)))] if unknown else []
 
 
 def in_chunks(found: Iterable[Found]) -> Iterator[list[Found]]:
@@ -68,13 +70,10 @@ def in_chunks(found: Iterable[Found]) -> Iterator[list[Found]]:
 
 
 def put_in_words(
-    tokenizer: Any, aligner: Aligner, rows: Sequence[tuple[list[int], list[Hypothesis], int]]
+    tokenizer: Any, aligner: Aligner, rows: Sequence[tuple[list[int], list[Hypothesis]]]
 ) -> list[Translation]:
-    """Ids back to text, of each source: the best, and the others if they are of a whole line, which has one part.
-
-    rows: a source, what was found, and how many parts its line has.
-    """
-    kept = [(source, [_cut(one) for one in (found if parts == 1 else found[:1])]) for source, found, parts in rows]
+    """Ids back to text, of each source: the best, and the others. rows: a source and what was found."""
+    kept = [(source, [_cut(one) for one in found]) for source, found in rows]
     links = iter(aligner.align_all([(source, one) for source, found in kept for one in found]))
     made = []
     for source, found in kept:
@@ -98,27 +97,78 @@ def _cut(found: Hypothesis) -> Hypothesis:
     return replace(found, ids=ids, notes=(*found.notes, note))
 
 
-def join(parts: list[Translation], language: str | None) -> Translation:
-    """One translation of a line from those of its parts."""
-    if len(parts) == 1:
-        return parts[0]
+def note_unaligned(made: Translation, unaligned: list[int]) -> Translation:
+    """A translation that lacks these words of its source."""
+    words = made.source_words
+    lost = " ".join(words[place] for place in unaligned)
+    note = (
+        f"{len(unaligned)} of {len(words)} words have no counterpart in the translation, which may lack a part of the "
+        f"source: {lost[:SHOWN]}{'…' if len(lost) > SHOWN else ''}"
+    )
+    return replace(made, notes=[*made.notes, note], unaligned=unaligned)
+
+
+def join(made: list[Translation], parts: list[Part], language: str | None) -> Translation:
+    """One translation of a line from those of its parts, and as many alternatives as one of them has."""
+    if len(made) == 1:
+        return made[0]
+    best, *others = [
+        _join([[one, *one.alternatives][choice.get(place, 0)] for place, one in enumerate(made)], parts, language)
+        for choice in _choices(made)
+    ]
+    is_cut = any(part.is_cut for part in parts)
+    note = f"the line is longer than any the model has seen; it was translated in {len(parts)} parts"
+    return replace(best, notes=[note, *best.notes] if is_cut else best.notes, alternatives=others)
+
+
+def _choices(made: list[Translation]) -> list[dict[int, int]]:
+    """Which alternative to take of which part, best first: those that cost least in mean log-probability.
+
+    Every combination costs at least what each of its choices does alone, so that only the cheapest choices matter.
+    """
+    count = 1 + max((len(one.alternatives) for one in made), default=0)
+    costs = [
+        (_rank(one) - _rank(other), place, number)
+        for place, one in enumerate(made)
+        for number, other in enumerate(one.alternatives, start=1)
+    ]
+    found: list[tuple[float, dict[int, int]]] = [(-math.inf, {})]
+    for cost, place, number in heapq.nsmallest(count - 1, costs):
+        found += [
+            (max(before, 0.0) + cost, choice | {place: number}) for before, choice in found if place not in choice
+        ]
+        found = heapq.nsmallest(count, found, key=lambda one: one[0])
+    return [choice for _, choice in found]
+
+
+def _rank(made: Translation) -> float:
+    return made.score / (len(made.tokens) + 1)
+
+
+def _join(made: list[Translation], parts: list[Part], language: str | None) -> Translation:
+    """One translation of a line from one of each part."""
     blank = "" if (language or "")[:2] in WITHOUT_SPACES else " "
-    read = _first_words(["".join(part.source_tokens) for part in parts])
-    written = _first_words([f"{blank if number else ''}{part.text}" for number, part in enumerate(parts)])
-    links: Links = []
-    for part, before, after in zip(parts, read, written, strict=True):
-        links += [(source + before, target + after) for source, target in part.alignment]
-    notes = (
-        [f"the line is longer than any the model has seen; it was translated in {len(parts)} parts"] if parts else []
-    )
+    tokens = [
+        _spaced(one.source_tokens, part.follows_blank) if number else one.source_tokens
+        for number, (one, part) in enumerate(zip(made, parts, strict=True))
+    ]
+    read = _first_words(["".join(some) for some in tokens])
+    written = _first_words([f"{blank if number else ''}{one.text}" for number, one in enumerate(made)])
+    shifts = list(zip(made, read, written, strict=True))
     return Translation(
-        text=blank.join(part.text for part in parts),
-        score=sum(part.score for part in parts),
-        tokens=[token for part in parts for token in part.tokens],
-        source_tokens=[token for part in parts for token in part.source_tokens],
-        alignment=links,
-        notes=notes + [note for part in parts for note in part.notes],
+        text=blank.join(one.text for one in made),
+        score=sum(one.score for one in made),
+        tokens=[token for one in made for token in one.tokens],
+        source_tokens=[token for some in tokens for token in some],
+        alignment=[(mine + before, theirs + after) for one, before, after in shifts for mine, theirs in one.alignment],
+        notes=[note for one in made for note in one.notes],
+        unaligned=[place + before for one, before, _ in shifts for place in one.unaligned],
     )
+
+
+def _spaced(tokens: list[str], follows_blank: bool) -> list[str]:
+    """The tokens of a part as they are in its line: a tokenizer may begin every text with a blank, or none."""
+    return [(" " if follows_blank else "") + tokens[0].lstrip(), *tokens[1:]] if tokens else []
 
 
 def _first_words(texts: list[str]) -> list[int]:
