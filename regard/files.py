@@ -149,7 +149,7 @@ def append_line(path: Path, line: str) -> None:
     refuse_other_kind(path, stat.S_IFREG)
     handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
     with os.fdopen(handle, "wb") as file:
-        file.write(line.encode() + b"\n")
+        file.write(line.encode(errors="backslashreplace") + b"\n")  # a name may have half characters
 
 
 def refuse_other_kind(path: Path, kind: int) -> bool:

@@ -246,3 +246,31 @@ def test_a_run_of_another_version_is_refused_in_words_and_kept(place, begun, tmp
     with pytest.raises(regard.RunError, match=r"begun by another version of regard.*--fresh"):
         begin("fill", run, at(place, CHANGES["fill"][0][0]))
     assert path.read_text() == old
+
+
+@pytest.mark.parametrize("stage", ["learning the vocabulary", "encoding the text"])
+def test_a_text_that_is_changed_while_it_is_read_is_refused(tmp_path, stage):
+    """What was read before and after would be of two texts: what is held out, and what is learned from."""
+    path = write_tsv(tmp_path / "a.tsv", pair_lines(120))
+    settings = family_settings("translate", 2)
+    with pytest.raises(regard.CorpusError, match=r"a\.tsv was changed while it was read.*run the same command again"):
+        for event in regard.training("translate", to=tmp_path / "m", source=path, settings=settings):
+            if getattr(event, "stage", None) == stage:
+                write_tsv(path, pair_lines(200)[80:])
+    fresh = {"fresh": (tmp_path / "m").exists()}
+    regard.train("translate", to=tmp_path / "m", source=path, settings=settings, **fresh)
+    assert (
+        regard.load(tmp_path / "m").info.data["pairs"] + regard.load(tmp_path / "m").info.data["held_out_pairs"] == 120
+    )
+
+
+@pytest.mark.parametrize("change", [{"text": {}}, {"text": None}, {"text": {"source": {}}}, {"facts": None},
+                                    {"reading": []}, {"config": None}])  # fmt: skip
+def test_a_record_that_was_edited_is_refused_in_words(tmp_path, change):
+    path = write_tsv(tmp_path / "a.tsv", pair_lines(120))
+    settings = family_settings("translate", 2)
+    regard.train("translate", to=tmp_path / "m", source=path, settings=settings)
+    record = tmp_path / "m" / "run" / "run.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | change))
+    with pytest.raises(regard.RunError, match="--fresh"):
+        regard.train("translate", to=tmp_path / "m", source=path, settings=settings)

@@ -42,7 +42,9 @@ class TokenStore:
         with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             index = json.loads(read_regular(folder / INDEX, MOST_INDEX_BYTES))
             arrays, about, parts = dict(index["arrays"]), dict(index["about"]), int(index["parts"])
-            if all((folder / f"tokens.{name}.bin").stat().st_size >= _bytes(kind) for name, kind in arrays.items()):
+            more = [self._path(name).stat().st_size - _bytes(kind) for name, kind in arrays.items()]
+            is_finished = all("sha256" in kind for kind in arrays.values())
+            if parts >= 0 and (not any(more) if is_finished else min(more, default=0) >= 0):
                 self._arrays, self.about, self.parts = arrays, about, parts
 
     def append(self, arrays: Mapping[str, Array], about: dict[str, Any]) -> None:
@@ -123,6 +125,9 @@ class TokenStore:
 
 
 def _bytes(kind: dict[str, Any]) -> int:
+    """What an array takes; a ValueError for one that we do not write."""
+    if np.dtype(kind["dtype"]).kind not in "iuf" or not all(type(size) is int and size >= 0 for size in kind["shape"]):
+        raise ValueError(f"an array of {kind['dtype']} and shape {kind['shape']}")
     return int(math.prod(kind["shape"]) * np.dtype(kind["dtype"]).itemsize)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from regard.errors import ConfigError, CorpusError
 from regard.files import hash_file
-from regard.text.lines import LONGEST_LINE, read_lines
+from regard.text.lines import LONGEST_LINE, open_text, read_lines
 from regard.text.readers import KINDS, Kind, find_kind
 from regard.text.readers.folders import find_parts
 from regard.text.readers.packed import without_packing
@@ -176,10 +176,19 @@ def each_pair(files: PairFiles) -> Iterator[Pair]:
         yield from _parallel(files.source, files.target)
         return
     kind_of(files)
+    first: Table | None = None
     for part, path in enumerate(files.paths):
         table = open_rows(path, files.wanted)
+        first = first or (table if table.header else None)
+        if first and table.header and [*table.names] != [*first.names] and not _are_names(files.wanted):
+            raise CorpusError(f"{path} has the columns {', '.join(table.names)}, and {first.path} has "
+                              f"{', '.join(first.names)}; choose source and target by name with --columns")  # fmt: skip
         for number, (source, target) in table.rows(table.choose(files.wanted, 2)):
             yield Pair(one_line(source), one_line(target), number, part)
+
+
+def _are_names(wanted: Choice | None) -> bool:
+    return bool(wanted) and all(isinstance(one, str) for one in wanted or ())
 
 
 def open_rows(path: Path, wanted: Choice | None, longest: int = LONGEST_LINE) -> Table:
@@ -197,6 +206,8 @@ def kind_of(files: PairFiles) -> Kind:
     known = " or ".join((", ".join([*KINDS][:-1]), [*KINDS][-1]))
     if files.parts:
         raise CorpusError(f"{files.source} has files of several kinds; choose those of one with --glob, as '*.tsv'")
+    if files.source.is_file():
+        open_text(files.source).close()  # what is no text, such as a spreadsheet, is refused with a better remedy
     raise CorpusError(f"{files.source} is one file, and not of rows; "
                       f"give two parallel files (source, then target), or one file that ends in {known}")  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +13,8 @@ from regard.text.readers import find_kind
 from regard.text.readers.rows import Choice
 
 Also = str | Path | Sequence[str | Path | float]  # SOURCE,TARGET:WEIGHT, or the three one by one
+
+MOST_WEIGHT = 1000
 
 
 def add_corpora(
@@ -86,8 +87,9 @@ def _parse(also: Also) -> tuple[list[Path], float]:
     else:
         weight = float(also[-1]) if isinstance(also[-1], int | float) else 1.0
         names = [str(one) for one in also if isinstance(one, str | Path)]
-    if not (math.isfinite(weight) and weight > 0):
-        raise ConfigError(f"--also {also}: the weight of a corpus is a number above 0, such as 0.3 or 2")
+    if not 0 < weight <= MOST_WEIGHT:
+        raise ConfigError(f"--also {also}: the weight of a corpus is a number above 0 and up to {MOST_WEIGHT}, such as "
+                          f"0.3 or 2")  # fmt: skip
     if not 1 <= len(names) <= 2 or not all(names):
         raise ConfigError(f"--also {also} is not one file of pairs, nor two parallel files with a comma between them, "
                           f"as in more.de,more.en:0.3")  # fmt: skip

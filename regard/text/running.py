@@ -58,7 +58,9 @@ class TextFiles:
             paths += [path for path, reason in reasons.items() if not reason]
             skipped += [(path, reason) for path, reason in reasons.items() if reason]
         named = {path for path in paths if glob or path in map(Path, names) or path.suffix in (".parquet", ".arrow")}
-        tables = frozenset(path for path in named if find_kind(path) and without_packing(path).suffix != ".json")
+        tables = frozenset(
+            path for path in named if find_kind(path) and (wanted or without_packing(path).suffix != ".json")
+        )
         return cls(tuple(paths), tuple(skipped), tables, wanted, tuple(glob))
 
     @property

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from regard.config import RunConfig, Settings, change, default_learning_rate, differences, merge, nearest, resolve
 from regard.data.store import TokenStore
 from regard.device import choose_device
-from regard.errors import ConfigError, RunError
+from regard.errors import ConfigError, CorpusError, RunError
 from regard.files import read_regular, write_whole
 from regard.formats.tokenizers import read_tokenizer
 from regard.machine import malloc_trim
@@ -25,7 +27,15 @@ from regard.text.tokenizer import Tokenizer
 from regard.training.checkpoint import CheckpointStore
 from regard.training.encode import LEARNING, Preparing, encode_corpus, survey, try_encoding
 from regard.training.init_from import InitFrom
-from regard.training.reading import describe_reading, other_facts, other_text
+from regard.training.reading import (
+    Reading,
+    Stamps,
+    describe_reading,
+    other_facts,
+    other_text,
+    refuse_changed,
+    stamp_files,
+)
 from regard.training.recipe import Check, Corpus, Recipe
 from regard.training.record import RECORD, START, STATE, SURVEY, clear, write_record
 from regard.training.settings import refuse_unused
@@ -96,6 +106,7 @@ def prepare(
                        f"or train to another folder")  # fmt: skip
     before = _resolve_record(recipe, run, record)
     corpus = recipe.read(train_files, valid_files, before)
+    stamps = stamp_files(corpus)
     reading = describe_reading(corpus, record)
     kept = {name: value for name, value in record["config"].items() if name != "stop"}
     changed = other_text(record, reading)
@@ -115,7 +126,7 @@ def prepare(
         config, note = change(config, free | {"train": {"grad_accumulation": asked}}), None
     tokenizer: Any = read_tokenizer(run, rows=before.model.vocab_size)
     record |= reading
-    store = yield from _encode(recipe, run, corpus, tokenizer, config, check)
+    store = yield from _encode(recipe, run, corpus, tokenizer, config, check, stamps)
     return PreparedRun(config, tokenizer, DatasetInfo.of(corpus, store, record), record, note)
 
 
@@ -144,8 +155,11 @@ def _resolve_record(recipe: Recipe, run: Path, record: dict[str, Any]) -> RunCon
         raise RunError(f"{run.parent} was begun by another version of regard, whose settings have other names; finish "
                        f"it with that version, add --fresh to start over, or train to another folder")  # fmt: skip
     try:
+        Reading.model_validate(record)
         return resolve(record["config"], recipe.config)
-    except ConfigError as problem:
+    except (ConfigError, ValidationError, KeyError) as found:
+        places = found.errors()[0]["loc"] if isinstance(found, ValidationError) else ()
+        problem = f"{'.'.join(map(str, places))} is not as it was written" if places else str(found)
         raise RunError(f"{run / RECORD} was changed or damaged ({problem}); add --fresh to start over, or train to "
                        f"another folder") from None  # fmt: skip
 
@@ -155,6 +169,7 @@ def _prepare_new(
     init_from: InitFrom | None,
 ) -> Preparation:  # fmt: skip
     corpus = recipe.read(train_files, valid_files, resolve(wanted, recipe.config))
+    stamps = stamp_files(corpus)
     with named(corpus.paths.values()):
         yield from survey(corpus, check)
     config = decide(recipe, corpus, init_from.shape(wanted) if init_from else wanted)
@@ -168,6 +183,7 @@ def _prepare_new(
     with named(corpus.paths.values()):
         try_encoding(recipe, corpus.examples, tokenizer, config)
     record = {"format": FORMAT, "config": config.model_dump(mode="json"), **describe_reading(corpus)}
+    refuse_changed(corpus, stamps)
     clear(run)  # only now that a new run can begin
     for name, content in tokenizer.files().items():
         write_whole(run / name, content)
@@ -180,20 +196,27 @@ def _prepare_new(
         }  # fmt: skip
         init_from.keep(run / START)
     write_record(run, record)
-    store = yield from _encode(recipe, run, corpus, tokenizer, config, check)
+    store = yield from _encode(recipe, run, corpus, tokenizer, config, check, stamps)
     dataset = DatasetInfo.of(corpus, store, record)
     return PreparedRun(config, tokenizer, dataset, record, advice=_advise(recipe, corpus, wanted, config))
 
 
 def _encode(
-    recipe: Recipe, run: Path, corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Check
+    recipe: Recipe, run: Path, corpus: Corpus, tokenizer: Tokenizer, config: RunConfig, check: Check, stamps: Stamps
 ) -> Generator[Preparing, None, TokenStore]:
-    """The encoded text: as it was kept, else what is missing of it is encoded; all of it if it was damaged."""
+    """The encoded text: as it was kept, else what is missing of it is encoded; all of it if it was damaged. stamps: of
+    the files when they were first read.
+    """
     store = TokenStore(run)
     if not store.is_whole():
         if store.is_finished:
             store.clear()
         yield from encode_corpus(recipe, corpus.examples, tokenizer, config, store, check)
+        try:
+            refuse_changed(corpus, stamps)
+        except CorpusError:
+            store.clear()
+            raise
         malloc_trim()  # what was held meanwhile is not needed to train
     return store
 

@@ -10,12 +10,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+from typing_extensions import TypedDict  # pydantic needs it below Python 3.12
+
 from regard.errors import CorpusError
 from regard.text.corpus import fingerprint
 from regard.text.lines import open_text
 from regard.training.recipe import Corpus
 
 BLOCK = 2**20  # bytes that are hashed at a time
+
+
+class _File(TypedDict):
+    size: int
+    modified: int
+    sha256: str
+    content: str
+
+
+class Reading(BaseModel):
+    """What run.json keeps of the text."""
+
+    fingerprints: dict[str, str]
+    files: dict[str, str]
+    text: dict[str, _File]
+    reading: dict[str, str]
+    facts: dict[str, Any]
 
 
 def describe_reading(corpus: Corpus, before: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -28,6 +48,24 @@ def describe_reading(corpus: Corpus, before: dict[str, Any] | None = None) -> di
         "reading": corpus.reading,
         "facts": corpus.facts,
     }
+
+
+Stamps = dict[Path, tuple[int, int, int]]
+
+
+def stamp_files(corpus: Corpus) -> Stamps:
+    """By what it shows whether a file was changed since: its number, size and time."""
+    found = {path: path.stat() for path in corpus.paths.values() if path.exists()}
+    return {path: (one.st_ino, one.st_size, one.st_mtime_ns) for path, one in found.items()}
+
+
+def refuse_changed(corpus: Corpus, before: Stamps) -> None:
+    """An error if a file is not the one that was there when it was first read."""
+    now = stamp_files(corpus)
+    changed = [path for path in before if now.get(path) != before[path]]
+    if changed:
+        raise CorpusError(f"{changed[0]} was changed while it was read, so what was read is of two texts; run the same "
+                          f"command again once it is complete")  # fmt: skip
 
 
 def _describe_file(path: Path, before: dict[str, Any] | None) -> dict[str, Any]:

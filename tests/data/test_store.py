@@ -75,6 +75,16 @@ def test_a_damaged_store_is_noticed(tmp_path):
     assert TokenStore(tmp_path).parts == 0
 
 
+@pytest.mark.parametrize("change", [{"shape": [-5]}, {"shape": [1.5]}, {"shape": [1]}, {"shape": [3, 1, 2]},
+                                    {"dtype": "|O"}, {"dtype": "|i1"}])  # fmt: skip
+def test_an_index_that_does_not_fit_its_files_counts_for_nothing(tmp_path, change):
+    keep(tmp_path, [[[1, 2], [3]]])
+    index = json.loads((tmp_path / INDEX).read_text())
+    index["arrays"]["text.flat"] |= change
+    (tmp_path / INDEX).write_text(json.dumps(index))
+    assert TokenStore(tmp_path).parts == 0 and not TokenStore(tmp_path).is_whole()
+
+
 def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path):
     (tmp_path / "mine").write_text("mine")
     (tmp_path / "run").mkdir()

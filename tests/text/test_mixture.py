@@ -71,8 +71,8 @@ def test_another_weight_or_corpus_is_refused_on_resume(tmp_path, corpora):
 
 @pytest.mark.parametrize(
     ("also", "words"),
-    [("a.de,a.en:0", "above 0"), ("a.de,a.en:-1", "above 0"), ("a.de,a.en:nan", "above 0"), ("a,b,c", "two parallel"),
-     (",a", "two parallel")],
+    [("a.de,a.en:0", "above 0"), ("a.de,a.en:-1", "above 0"), ("a.de,a.en:nan", "above 0"),
+     ("a.de,a.en:1e300", "up to 1000"), ("a,b,c", "two parallel"), (",a", "two parallel")],
 )  # fmt: skip
 def test_a_corpus_that_cannot_be_meant_is_refused(also, words):
     with pytest.raises(ConfigError, match=words):

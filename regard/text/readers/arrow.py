@@ -127,6 +127,9 @@ def _table(path: Path, arrow: Any, schema: Any, batches: Batches) -> Table:
                         )
                     yield number, found
 
+    twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
+    if twice is not None:
+        raise CorpusError(f"{path} has two columns of the name {twice!r}; rename one of them")
     if not names:
         raise CorpusError(f"{path} has no column of text; it has {', '.join(map(str, schema.names[:30]))}")
     return Table(path, names, rows)

@@ -12,6 +12,7 @@ from regard.text.readers.rows import Choice, Lines, Row, Table
 
 DELIMITERS = ",;\t|"
 SAMPLE_LINES, SAMPLE_LETTERS = 100, 2**16  # of the beginning, by which delimiter and header are found
+MOST_COLUMNS = 10_000
 LONGEST_RECORD = 2**24  # letters of a row: a quote that is never closed would take in the whole file
 
 Records = Callable[[], Iterator[tuple[int, list[str]]]]  # the line and the cells of each row
@@ -21,10 +22,18 @@ def open_tsv(path: Path, lines: Lines, wanted: Choice | None) -> Table:
     """A row a line, with tabs between the cells."""
 
     def records() -> Iterator[tuple[int, list[str]]]:
-        for number, line in enumerate(lines(), start=1):
-            yield number, line.split("\t")
+        number = 0
+        for line in lines():
+            for row in line.split("\r") if "\r" in line else [line]:  # an end of line in files of old Macs
+                number += 1
+                if row.count("\t") >= MOST_COLUMNS:
+                    raise CorpusError(
+                        f"{path} line {number} has more than {MOST_COLUMNS} columns; is it a table of text?"
+                    )
+                yield number, row.split("\t")
 
-    return _open(path, records, wanted, "columns are separated by tabs and chosen with --columns source,target")
+    rule = "columns are separated by tabs and chosen with --columns source,target"
+    return _open(path, records, wanted, rule, "remove the tab that is in a text, or give all rows the same columns")
 
 
 def open_csv(path: Path, lines: Lines, wanted: Choice | None) -> Table:
@@ -34,10 +43,11 @@ def open_csv(path: Path, lines: Lines, wanted: Choice | None) -> Table:
     stated = re.fullmatch(r"sep=(.)\s*", sample[0]) if sample else None  # as Excel has it
     delimiter = stated[1] if stated else _find_delimiter(sample)
     rule = f"columns are separated by {delimiter!r} here, and chosen with --columns source,target"
-    return _open(path, lambda: _records(path, lines, delimiter, 1 if stated else 0), wanted, rule)
+    quoting = f"columns are separated by {delimiter!r} here: put a text that has it in double quotes"
+    return _open(path, lambda: _records(path, lines, delimiter, 1 if stated else 0), wanted, rule, quoting)
 
 
-def _open(path: Path, records: Records, wanted: Choice | None, rule: str) -> Table:
+def _open(path: Path, records: Records, wanted: Choice | None, rule: str, quoting: str) -> Table:
     sample = _sample(records)
     header, is_certain = find_header([cells for _, cells in sample], wanted)
     first = sample[0][1] if sample else []
@@ -53,6 +63,10 @@ def _open(path: Path, records: Records, wanted: Choice | None, rule: str) -> Tab
             if len(cells) < need:
                 found = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
                 raise CorpusError(f"{path} line {number} has {found}, and column {need} is wanted; {rule}")
+            if len(cells) > len(first) and any(cells[len(first) :]):
+                what = "header" if skipped else "first row"
+                raise CorpusError(f"{path} line {number} has {len(cells)} columns, and the {what} has {len(first)}, so "
+                                  f"a part of a text may be taken for a column; {quoting}")  # fmt: skip
             yield number, [cells[place] for place in places]
 
     shown = ", ".join(first)
@@ -82,14 +96,18 @@ def _beginning(lines: Lines) -> list[str]:
 
 
 def _find_delimiter(sample: list[str]) -> str:
-    """The one by which most rows have as many cells as the first one, and more than one."""
+    """The one by which most rows have as many cells as the first one, and more than one; of several, that which is
+    least often followed by a blank, as a comma within a text is.
+    """
+    text = "".join(sample)
 
-    def fit(delimiter: str) -> float:
+    def fit(delimiter: str) -> tuple[float, float]:
         try:
             widths = [len(cells) for cells in csv.reader(sample, delimiter=delimiter) if cells]
         except csv.Error:
-            return 0
-        return widths.count(widths[0]) / len(widths) if widths and widths[0] > 1 else 0
+            return 0, 0
+        share = widths.count(widths[0]) / len(widths) if widths and widths[0] > 1 else 0
+        return share, -text.count(f"{delimiter} ") / max(1, text.count(delimiter))
 
     return max(DELIMITERS, key=fit)
 

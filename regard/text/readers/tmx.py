@@ -101,6 +101,7 @@ class _Parser:
         self._expat.EndElementHandler = self._end
         self._expat.CharacterDataHandler = self._add
         self._expat.EntityDeclHandler = self._refuse_entity
+        self._expat.AttlistDeclHandler = self._refuse_default
         self._expat.ExternalEntityRefHandler = lambda *_: 0
         self._expat.SkippedEntityHandler = self._add_entity
 
@@ -112,6 +113,9 @@ class _Parser:
             what = expat.ErrorString(problem.code)
             raise self._error(f"is not XML that can be read ({what})", "correct it there, or export the file again",
                               problem.lineno) from None  # fmt: skip
+        except (LookupError, ValueError) as problem:
+            remedy = "convert the file to UTF-8, as with iconv, and change its first line"
+            raise self._error(f"names an encoding that cannot be read here ({problem})", remedy) from None
         self._fed += len(block)
         if not is_last and self._fed - self._expat.CurrentByteIndex > LONGEST + BLOCK:
             raise self._error(f"has a tag or a comment of more than {LONGEST // 2**20} MB", "no translation memory has")
@@ -178,6 +182,9 @@ class _Parser:
 
     def _refuse_entity(self, name: str, *_: Any) -> None:
         raise self._error(f"declares the entity {name!r}", "entities are not expanded: put their text in their place")
+
+    def _refuse_default(self, element: str, *_: Any) -> None:
+        raise self._error(f"declares attributes of <{element}>", "defaults are not filled in: leave the DTD out")
 
     def _error(self, found: str, rule: str, line: int | None = None) -> CorpusError:
         return CorpusError(f"{self._path} line {line or self._expat.CurrentLineNumber} {found}; {rule}")

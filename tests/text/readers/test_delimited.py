@@ -36,6 +36,42 @@ def as_csv(rows, **options):
     return out.getvalue()
 
 
+@pytest.mark.parametrize(("name", "content", "words"), [
+    ("a.csv", "German,English\nJa,Yes\nHallo, Welt,Hello, world\n", r"line 3 has 4 columns, and the header has 2"),
+    ("a.csv", "Ja,Yes\nHallo, Welt,Hello, world\n", r"line 2 has 4 columns, and the first row has 2"),
+    ("a.tsv", "Ja\tYes\nHallo\tWelt\tHello world\n", r"line 2 has 3 columns, and the first row has 2.*remove the tab"),
+    ("a.tsv", "Ja\tYes\n" + "\t" * 20_000, r"line 2 has more than 10000 columns"),
+])  # fmt: skip
+def test_a_row_with_more_columns_than_there_are_is_refused_as_text_would_be_lost(tmp_path, name, content, words):
+    with pytest.raises(CorpusError, match=words):
+        read(write(tmp_path / name, content))
+    write(tmp_path / "b.tsv", "Ja\tYes\nNein\tNo\t\t\n")  # empty ones lose nothing
+    assert read(tmp_path / "b.tsv") == [("Ja", "Yes"), ("Nein", "No")]
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+@pytest.mark.parametrize("has_header", [False, True])
+def test_rows_end_where_a_line_ends_also_in_files_of_old_macs(tmp_path, end, has_header):
+    rows = [("German", "English")] * has_header + PAIRS
+    path = write(tmp_path / "a.tsv", end.join("\t".join(row) for row in rows) + "\n")
+    assert read(path, **({"columns": ("German", "English")} if has_header else {})) == PAIRS
+
+
+def test_a_comma_within_a_text_is_not_the_delimiter(tmp_path):
+    rows = [("Hallo, Welt", "Hello, world"), ("Ja, gut", "Yes, fine"), ("Nein, danke", "No, thanks")]
+    assert read(write(tmp_path / "a.csv", "".join(f"{de};{en}\n" for de, en in rows))) == rows
+
+
+def test_files_of_a_folder_whose_columns_are_in_another_order_need_names(tmp_path):
+    write(tmp_path / "1.tsv", "German\tEnglish\nHallo Welt\tHello world\nJa, gerne.\tYes, gladly.\n")
+    write(tmp_path / "2.tsv", "English\tGerman\nThe dog\tDer Hund\nNo, thanks.\tNein, danke.\n")
+    for columns in (None, (1, 2)):
+        with pytest.raises(CorpusError, match=r"2\.tsv has the columns English, German, and .*by name with --columns"):
+            read(tmp_path, glob=["*.tsv"], columns=columns)
+    found = read(tmp_path, glob=["*.tsv"], columns=("German", "English"))
+    assert ("Der Hund", "The dog") in found and ("Hallo Welt", "Hello world") in found
+
+
 @given(st.lists(st.tuples(CELLS, CELLS).filter(lambda row: all(map(str.strip, row))), min_size=3))
 @pytest.mark.parametrize("options", [{}, {"delimiter": ";"}, {"lineterminator": "\n", "quoting": csv.QUOTE_ALL}])
 def test_what_python_writes_as_csv_is_read(tmp_path_factory, options, rows):

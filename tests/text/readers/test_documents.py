@@ -5,6 +5,7 @@ import zipfile
 import pytest
 
 from regard.errors import CorpusError
+from regard.text.corpus import PairFiles, read_pairs
 from regard.text.lines import read_lines
 from regard.text.running import TextFiles
 
@@ -32,6 +33,8 @@ def test_office_documents_are_refused_with_the_way_to_their_text(tmp_path, endin
         file.writestr("content.xml", "<text/>")
     with pytest.raises(CorpusError, match=rf"report\.{ending} is an? .*, not text; .*{ZIPPED[ending]}"):
         list(read_lines(path))
+    with pytest.raises(CorpusError, match=rf"report\.{ending} is an? .*, not text; .*{ZIPPED[ending]}"):
+        read_pairs(PairFiles.of(path))  # also as the one file of pairs
 
 
 @pytest.mark.parametrize("name", PLAIN)

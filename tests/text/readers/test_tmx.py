@@ -30,6 +30,20 @@ def read(path, **options):
     return [(pair.source, pair.target) for pair in read_pairs(PairFiles.of(path, **options))[0]]
 
 
+@pytest.mark.parametrize("encoding", ["shift_jis", "foo", "rot13", "punycode", "undefined"])
+def test_an_encoding_that_the_parser_lacks_is_refused_in_words(tmp_path, encoding):
+    path = write(tmp_path, UNIT, HEAD.replace("?>", f' encoding="{encoding}"?>'))
+    with pytest.raises(CorpusError, match=r"a\.tmx line \d+ (names an encoding|is not XML).*"):
+        read(path)
+
+
+def test_defaults_of_attributes_are_not_filled_in(tmp_path):
+    names = "".join(f'<!ATTLIST p a{number} CDATA "">' for number in range(9000))
+    path = write(tmp_path, UNIT + "<p/>" * 20_000, f'<?xml version="1.0"?><!DOCTYPE tmx [{names}]><tmx><body>')
+    with pytest.raises(CorpusError, match=r"declares attributes of <p>; .*leave the DTD out"):
+        read(path)
+
+
 @given(st.lists(st.tuples(TEXTS, TEXTS).filter(lambda row: all(map(str.strip, row))), min_size=1))
 def test_what_another_program_writes_is_read(tmp_path_factory, rows):
     root = etree.Element("tmx", version="1.4")
