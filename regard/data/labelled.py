@@ -13,12 +13,11 @@ from regard.data.batch import LabelBatch
 from regard.data.tokens import Array, TokenLists, find_anchors
 from regard.data.tokens import pack as pack_lists
 from regard.text.labels import Labelled
-from regard.text.ngrams import count_ngrams, inverse_frequency, split_words
+from regard.text.ngrams import BLOCKS, count_ngrams, inverse_frequency, split_words
 
 TOGETHER = 256  # texts that are encoded together
 MOST_NGRAMS = 2**19  # of texts that are classified together, padding included
 NO_LABEL = -1
-BLOCKS = ("words", "parts")  # words in a row, and parts of words
 
 
 @dataclass(frozen=True)

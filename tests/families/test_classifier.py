@@ -16,7 +16,7 @@ from regard.data.labelled import word_batches
 from regard.model.attention import soft_attention
 from regard.model.labels import LabelAttention
 from regard.text.classes import calibration_error, confusion, paired_test, score_classes
-from regard.text.ngrams import find_spans, hash_ngrams, split_words
+from regard.text.ngrams import find_places, hash_ngrams, split_words
 
 
 @pytest.fixture(scope="module")
@@ -131,9 +131,9 @@ def test_a_look_shows_words_and_labels_and_adds_up(classifier, tmp_path):
 def test_every_ngram_belongs_to_words_of_the_text():
     words = split_words("Two words, isn't it?")
     assert words == ["two", "words", ",", "isn't", "it", "?"]
-    for hashes, spans in zip(hash_ngrams(words), find_spans(words), strict=True):
-        assert len(hashes) == len(spans) and {place for span in spans for place in range(*span)} == set(range(6))
-    assert hash_ngrams([]) == ([hash_ngrams([])[0][0]], [])
+    for hashes, places in zip(hash_ngrams(words), find_places(words), strict=True):
+        assert len(hashes) == len(places) and {place for mine in places for place in mine} == set(range(6))
+    assert [len(hashes) for hashes in hash_ngrams([])] == [1, 0, 0]
 
 
 def test_scores_are_those_of_their_definitions():

@@ -15,7 +15,7 @@ from regard.look.cancel import check_cancelled
 from regard.look.inspection import Inspection, Kind, TokenScore
 from regard.model.attention import soft_attention
 from regard.model.capture import record_attention
-from regard.text.ngrams import find_spans, hash_ngrams, split_words
+from regard.text.ngrams import find_places, hash_ngrams, split_words
 
 if TYPE_CHECKING:
     from regard.families.classify.pipeline import Classifier
@@ -94,13 +94,13 @@ def _word_vectors(model: LabelAttention, words: list[str]) -> Tensor:
     (batch,) = word_batches([words], model.rarity.cpu().numpy())
     weight = dict(zip(batch.ngrams[0].tolist(), batch.weights[0].tolist(), strict=True))
     shares = torch.zeros(len(words), model.config.width)
-    for hashes, spans in zip(hash_ngrams(words), find_spans(words), strict=True):
+    for hashes, places in zip(hash_ngrams(words), find_places(words), strict=True):
         rows = [number % model.config.buckets for number in hashes]
         counts = Counter(rows)
         each = torch.tensor([weight[row] / counts[row] for row in rows])  # (n-grams,)
         vectors = model.table[rows].cpu() * each[:, None]  # (n-grams, D)
-        for (first, last), vector in zip(spans, vectors, strict=True):
-            shares[first:last] += vector / max(1, last - first)
+        for mine, vector in zip(places, vectors, strict=True):
+            shares[list(mine)] += vector / max(1, len(mine))
     return shares.to(model.table.device)
 
 

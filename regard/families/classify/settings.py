@@ -16,10 +16,10 @@ KINDS: dict[str, Settings] = {
 }  # fmt: skip
 
 SIZES: dict[str, Settings] = {
-    "tiny": {"model": {"width": 16, "buckets": 2**17}},
-    "small": {"model": {"width": 32, "buckets": 2**18}},
-    "base": {"model": {"width": 64, "buckets": 2**19}},
-    "big": {"model": {"width": 128, "buckets": 2**20}},
+    "tiny": {"model": {"width": 16, "buckets": 2**18}},
+    "small": {"model": {"width": 32, "buckets": 2**19}},
+    "base": {"model": {"width": 64, "buckets": 2**20}},
+    "big": {"model": {"width": 128, "buckets": 2**21}},
 }
 
 EPOCHS, LEAST_STEPS, MOST_STEPS = 12, 400, 12_000  # of a run where nothing else is asked for
