@@ -61,7 +61,9 @@ def settings() -> Iterator[str]:
         kind = next(iter(recipe.kinds))
         by_text = rows[family][0].settings if rows[family] else {}
         chosen = merge(merge(recipe.kinds[kind], recipe.sizes["tiny"]), by_text)
-        runs[family] = resolve(merge(chosen, {"task": family, "model": {"kind": kind}}))
+        by_length = {"decay_steps": 2**30} if chosen.get("train", {}).get("schedule") == "linear" else {}
+        run = resolve(merge(chosen, {"task": family, "model": {"kind": kind}, "train": by_length}))
+        runs[family] = run.model_copy(update={"train": run.train.model_copy(update=dict.fromkeys(by_length))})
     yield "# Settings\n\nEach can be given as `--set section.key=value`, in a TOML file (`--config run.toml`, sections "
     yield 'as tables), or to `regard.train(settings={"section": {"key": value}})`. The columns are what a run of each '
     yield "family takes at size tiny with little text; – is a setting it does not have and refuses, an empty cell "

@@ -38,7 +38,9 @@ def export_model(
         Literal["float32", "float16", "int8"] | None, typer.Option(help="Weights of a page; default float16.")
     ] = None,
 ) -> None:
-    """Export a model for transformers or CTranslate2, tested before it is kept; or as a page that runs it.
+    """Export a model for transformers or CTranslate2, or as a page that runs it.
+
+    A copy for another program is tested there before it is kept.
 
     Example:
       regard export models/en-de --as huggingface --to exported/en-de

@@ -24,7 +24,7 @@ COMMANDS = {
     "import": ("convert:import_model", "Import a Hugging Face model: BERT, GPT-2, Llama, Marian (opus-mt) and others."),
     "export": (
         "convert:export_model",
-        "Export a model for Hugging Face transformers or CTranslate2.",
+        "Export a model for transformers or CTranslate2, or as a page that runs it.",
     ),
     "check": ("check:check", "Find problems in a corpus."),
     "look": ("look:look", "Show a model's attention, and what each word and head contributes."),

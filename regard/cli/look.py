@@ -97,9 +97,10 @@ def _check(to: Path | None, has_text: bool, recorded: bool, why: bool, one_map: 
 
 def _write_live(opened: Any, model: Path, to: Path, text: str, story: Path | None) -> bool:
     """Writes a page that holds the model and runs it; False where only a recording is possible, and there is a text."""
-    options = {"text": text or None, "story": "\n".join(read_sentences(story)) if story else None}
-    if text:
-        applying(opened, opened.look, options)
+    sentences = read_sentences(story) if story else None
+    if text and opened.look(text, **applying(opened, opened.look, {"story": sentences})).notes:
+        return False  # a recording shows what was left out or cut, and says so
+    options = {"text": text or None, "story": "\n".join(sentences) if sentences else None}
     given = {name: value for name, value in options.items() if value is not None}
     try:
         page = resolve_name("regard.convert:make_page")(opened, model.resolve().name, None, given)
