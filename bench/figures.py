@@ -283,6 +283,7 @@ RUNNING = [
         lambda f: f"{share(f['honoured_free'])} / {share(f['honoured_bound'])}; "
         f"BLEU {f['bleu_free']:.1f} / {f['bleu_bound']:.1f}"),
     Row("`regard --help`", "startup", "", "{help_seconds:.2f} s", "0.5 s"),
+    Row("`regard translate` of one line from a cold start", "startup", "", "{translate_seconds:.2f} s", "0.6 s"),
 ]  # fmt: skip
 
 LOOKING = [
