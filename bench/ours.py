@@ -116,6 +116,7 @@ def draw_settings(rng: random.Random, task: str) -> dict[str, Any]:
         "value_width": [4, 8],
         "hops": [2],
         "tying": ["layer-wise"],
+        "controller": ["zero"],
         "restarts": [2],
     }
     others = {name: values for name, values in others.items() if name in ModelConfig.model_fields}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from regard.families.write.pipeline import Sample, Writer
     from regard.folder import ModelInfo
     from regard.look.inspection import Inspection, TokenScore
-    from regard.model.capture import record_attention, record_hidden
+    from regard.model.capture import record_attention, record_hidden, without_residuals
     from regard.text.samples import induction, phrasebook
     from regard.text.stories import Story
     from regard.training.encode import Generating, Preparing
@@ -47,7 +47,7 @@ _HOMES = {  # module -> names
     "families.write.pipeline": "Sample Writer",
     "folder": "ModelInfo",
     "look.inspection": "Inspection TokenScore",
-    "model.capture": "record_attention record_hidden",
+    "model.capture": "record_attention record_hidden without_residuals",
     "text.samples": "induction phrasebook",
     "text.stories": "Story",
     "training.encode": "Generating Preparing",
@@ -62,7 +62,7 @@ __all__ = [
     "Encoder", "Filled", "Filler", "Finished", "FolderError", "Generating", "Inspection", "Label", "ModelInfo", "Plan",
     "Preparing", "Progress", "RegardError", "RunError", "Sample", "Story", "TokenScore", "TranslateOptions",
     "Translation", "Translator", "Validated", "Writer", "distill", "distilling", "induction", "load", "phrasebook",
-    "record_attention", "record_hidden", "train", "training",
+    "record_attention", "record_hidden", "train", "training", "without_residuals",
 ]  # fmt: skip
 
 

@@ -70,6 +70,7 @@ class ModelConfig(Section):
     dropout: float = Field(0.1, ge=0, lt=1)
     hops: int = Field(3, ge=1, le=1000)  # of an answerer: how often the question reads the story
     tying: Literal["adjacent", "layer-wise"] = "adjacent"  # of a memory network: which hops share their weights
+    controller: Literal["question", "zero"] = "question"  # of a memory network: what the first hop attends with
     encoder: ModelConfig | None = None  # of a translator made of two models: its encoder; this is the decoder's shape
     start_id: int | None = Field(None, ge=0)  # of the same: the id of the token that a translation starts with
     restarts: int = Field(1, ge=1, le=1000)  # networks trained side by side; the best on the training text is kept

@@ -5,6 +5,7 @@ Knows no words, layers or training.
 """
 
 import math
+from typing import Literal, get_args
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +15,8 @@ from regard.errors import ConfigError
 from regard.model.positions import Rotary
 from regard.model.taps import MIXED, WEIGHTS
 
+Similarity = Literal["dot", "cosine"]
+
 
 def soft_attention(
     query: Tensor,
@@ -22,15 +25,17 @@ def soft_attention(
     *,
     temperature: float = 1.0,
     may_attend: Tensor | None = None,
+    similarity: Similarity = "dot",
 ) -> tuple[Tensor, Tensor]:
     """A mixture of `values`, weighted by softmax of how well `query` matches each key; and the weights.
 
     query (..., K), or several of them (..., T, K) · keys (..., N, K) · values (..., N, D), the keys themselves if not
     given -> mixture (..., D) or (..., T, D), weights (..., N) or (..., T, N). Temperature 0 is argmax, infinity is a
-    plain average. may_attend as of `attend`.
+    plain average. may_attend as of `attend`. similarity: the dot product, or the cosine of the angle, which leaves the
+    lengths out of account and is between -1 and 1, so that it needs a low temperature to prefer one key clearly.
     """
     values = keys if values is None else values
-    weights = _weigh(_match(query, keys, may_attend), temperature)  # (..., N)
+    weights = _weigh(_match(query, keys, may_attend, similarity), temperature)  # (..., N)
     return _mix(weights, values), weights
 
 
@@ -39,20 +44,23 @@ def hard_attention(
     keys: Tensor,
     values: Tensor | None = None,
     *,
+    best: int = 1,
     may_attend: Tensor | None = None,
+    similarity: Similarity = "dot",
     differentiable: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The one value whose key matches `query` best; and the choice as weights, one 1 among 0s.
+    """The one value whose key matches `query` best, or a mixture of the `best` ones; and the weights, 0 for all others.
 
-    Shapes as in `soft_attention`. If differentiable, the result is the same but gradients flow as if it were soft
-    (straight-through): argmax itself has no gradient.
+    Shapes as in `soft_attention`. One key gets the weight 1; several share it by softmax, so that as many as there are
+    keys is soft attention. The choice has no gradient, only the shares do. If differentiable, the result is the same
+    but gradients flow as if it were soft (straight-through).
     """
     values = keys if values is None else values
-    scores = _match(query, keys, may_attend)  # (..., N)
-    weights = _weigh(scores, temperature=0.0)  # (..., N)
+    scores = _match(query, keys, may_attend, similarity)  # (..., N)
+    weights = _weigh(scores, temperature=0.0) if best == 1 else _weigh(_keep_best(scores, best), 1.0)  # (..., N)
     if differentiable:
         soft = _weigh(scores, temperature=1.0)
-        weights = weights + soft - soft.detach()
+        weights = weights.detach() + soft - soft.detach()
     return _mix(weights, values), weights
 
 
@@ -64,7 +72,7 @@ def linear_attention(
     Shapes as in `soft_attention`. Without softmax, gradients reach all memories at the start of training.
     """
     values = keys if values is None else values
-    weights = _match(query, keys, None)  # (..., N)
+    weights = _match(query, keys, None, "dot")  # (..., N)
     if may_attend is not None:
         if may_attend.dtype != torch.bool:
             raise ConfigError(f"linear attention has no softmax to add a mask to; give a boolean mask, "
@@ -211,7 +219,11 @@ def _softmax(scores: Tensor) -> Tensor:
     return scores.masked_fill(is_blind, 0).softmax(dim=-1).masked_fill(is_blind, 0)
 
 
-def _match(query: Tensor, keys: Tensor, may_attend: Tensor | None) -> Tensor:
+def _match(query: Tensor, keys: Tensor, may_attend: Tensor | None, similarity: Similarity) -> Tensor:
+    if similarity not in get_args(Similarity):
+        raise ConfigError(f"similarity={similarity!r} is not one of {', '.join(get_args(Similarity))}")
+    if similarity == "cosine":
+        query, keys = F.normalize(query, dim=-1), F.normalize(keys, dim=-1)  # of a zero vector, every cosine is 0
     is_one = query.ndim < keys.ndim
     scores = (keys @ query.unsqueeze(-1)).squeeze(-1) if is_one else query @ keys.transpose(-1, -2)  # (..., N)
     return _mask(scores, may_attend)
@@ -227,6 +239,14 @@ def _weigh(scores: Tensor, temperature: float) -> Tensor:
         scores = torch.where(scores.isneginf(), scores, torch.zeros_like(scores))
         temperature = 1.0
     return _softmax(scores / temperature)
+
+
+def _keep_best(scores: Tensor, best: int) -> Tensor:
+    """Minus infinity for all but the largest; of equal scores, no more than `best` are kept."""
+    if best < 1:
+        raise ConfigError(f"best={best}: hard attention chooses at least 1 key")
+    chosen = scores.topk(min(best, scores.shape[-1]), dim=-1).indices  # (..., best)
+    return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).scatter(-1, chosen, False), -math.inf)
 
 
 def _mix(weights: Tensor, values: Tensor) -> Tensor:

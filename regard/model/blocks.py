@@ -11,6 +11,7 @@ from regard.config import ModelConfig
 from regard.model.attention import MultiHeadAttention
 from regard.model.cache import LayerCache
 from regard.model.positions import Rotary
+from regard.model.taps import RESIDUAL
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -82,7 +83,7 @@ class Residual(nn.Module):
 
     def after(self, x: Tensor, result: Tensor) -> Tensor:
         """The sum of x and the sub-layer's output."""
-        total = x + self.dropout(result)
+        total = RESIDUAL(self, x) + self.dropout(result)
         return total if self.is_pre else self.norm(total)
 
 

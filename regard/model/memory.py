@@ -52,6 +52,8 @@ class MemoryNetwork(nn.Module):
         story, may_attend = self._features(sentences, ages)  # (B, M + 1, F), (B, 1, M + 1)
         first = self.words[0 if self.between is None else 2]
         state = self._bags(questions) @ self._with_places(first)  # (B, 2V) @ (R, 2V, D) -> (R, B, D)
+        if self.config.controller == "zero":  # a control: the first hop is a plain average, and no question is read
+            state = torch.zeros_like(state)
         attention = linear_attention if is_linear else soft_attention
         for number, hop in enumerate(self.hops):
             inward, outward = (number, number + 1) if self.between is None else (0, 1)

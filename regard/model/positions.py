@@ -16,6 +16,24 @@ def sinusoids(places: Tensor, width: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()  # (T, D)
 
 
+def point_sinusoids(points: Tensor, width: int) -> Tensor:
+    """The same waves for places in a plane or in space: each coordinate has an equal part of the vector.
+
+    points (T, n), of n coordinates that need not be whole -> (T, D). The dot product of two such vectors depends on
+    their distance along each coordinate alone. width must be a multiple of 2n.
+    """
+    count = points.shape[-1]
+    if width % (2 * count):
+        raise ConfigError(f"width={width} cannot be shared by the sines and cosines of {count} coordinates; "
+                          f"it must be a multiple of {2 * count}")  # fmt: skip
+    return torch.cat([sinusoids(one, width // count) for one in points.unbind(dim=-1)], dim=-1)  # (T, D)
+
+
+def grid_points(rows: int, columns: int) -> Tensor:
+    """Row and column of each cell of an image, row by row: (rows * columns, 2)."""
+    return torch.cartesian_prod(torch.arange(rows), torch.arange(columns))
+
+
 FIRST, MOST_FIRST = 8192, 2**22  # places and numbers a table has at first, at most; it grows with the texts
 
 

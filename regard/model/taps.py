@@ -44,4 +44,5 @@ EMBEDDED = Point("embedded")  # vectors of tokens as they are in the table, (B, 
 WEIGHTS = Point("weights")  # of a MultiHeadAttention (B, H, T, S), of a Hop (B, H, M)
 MIXED = Point("mixed")  # what the heads of a MultiHeadAttention found, side by side, (B, T, H * K)
 HIDDEN = Point("hidden")  # of a Stack: into its first block, out of each, and the last after the last norm, (B, T, D)
-POINTS = (EMBEDDED, WEIGHTS, MIXED, HIDDEN)
+RESIDUAL = Point("residual")  # what a Residual adds to its sub-layer's output, (B, T, D)
+POINTS = (EMBEDDED, WEIGHTS, MIXED, HIDDEN, RESIDUAL)

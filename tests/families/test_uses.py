@@ -26,7 +26,7 @@ OTHER = {
     "layers": 3, "decoder_layers": 3, "width": 64, "heads": 2, "kv_heads": 2, "value_width": 5, "ffn_width": 40,
     "norm": "post", "norm_kind": "layer", "epsilon": 0.5, "activation": "gelu_new", "is_gated": False, "has_bias": True,
     "positions": "sinusoidal", "rotary_base": 3.0, "token_types": 1, "has_output_bias": True, "tie_embeddings": False,
-    "dropout": 0.5, "hops": 2, "tying": "layer-wise", "restarts": 3, "buckets": 512,
+    "dropout": 0.5, "hops": 2, "tying": "layer-wise", "controller": "zero", "restarts": 3, "buckets": 512,
 }  # fmt: skip
 # What differs from OTHER.
 BASE = {

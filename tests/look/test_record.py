@@ -200,3 +200,46 @@ def test_recording_a_model_that_ctranslate2_runs_is_refused_with_the_remedy(tran
     assert (writer.engine, translator.engine) == ("ctranslate2", "ctranslate2")
     with record_attention(writer), pytest.raises(regard.ConfigError, match=r"engine=\"torch\""):
         writer("The", tokens=3)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_residuals_are_cut_inside_the_context_and_only_there(norm):
+    torch.manual_seed(0)
+    config = ModelConfig(vocab_size=20, layers=2, width=16, heads=2, ffn_width=24, norm=norm, dropout=0.0)
+    network, ids = CausalLM(config).eval(), torch.randint(20, (1, 5))
+    before = network(ids)
+    block = network.stack.blocks[0]
+    with regard.without_residuals(network) as cut:
+        assert len(cut) == 4
+        alone = network(ids)
+        x = torch.randn(1, 5, 16)
+        given = block.self_residual.before(x)
+        seen = block.self_attention(given, *block.self_attention.read(given), is_causal=True)
+        passed = seen if norm == "pre" else block.self_residual.norm(seen)
+        fed = block.feed_forward(block.feed_residual.before(passed))
+        expected = fed if norm == "pre" else block.feed_residual.norm(fed)
+        assert torch.allclose(block(x, is_causal=True), expected, atol=1e-6)
+    assert not torch.allclose(alone, before, atol=1e-3) and torch.equal(network(ids), before)
+    with regard.without_residuals(network, "stack.blocks.1") as cut:
+        assert cut == ["stack.blocks.1.self_residual", "stack.blocks.1.feed_residual"]
+        assert not torch.allclose(network(ids), before, atol=1e-3)
+
+
+def test_a_residual_that_is_not_there_cannot_be_cut():
+    network = CausalLM(ModelConfig(vocab_size=20, layers=1, width=16, heads=2, ffn_width=24, dropout=0.0))
+    with (
+        pytest.raises(regard.ConfigError, match=r"no residual connection in 'encoder'; it has stack\.blocks\.0\.self"),
+        regard.without_residuals(network, "stack", "encoder"),
+    ):
+        pass
+    with pytest.raises(regard.ConfigError, match="so none can be cut"), regard.without_residuals(nn.Linear(2, 2)):
+        pass
+
+
+def test_another_thread_keeps_its_residuals():
+    network = CausalLM(ModelConfig(vocab_size=20, layers=1, width=16, heads=2, ffn_width=24, dropout=0.0)).eval()
+    ids = torch.randint(20, (1, 5))
+    before = network(ids)
+    with regard.without_residuals(network), ThreadPoolExecutor(1) as pool:
+        assert torch.equal(pool.submit(network, ids).result(), before)

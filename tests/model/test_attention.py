@@ -98,6 +98,53 @@ def test_hard_attention_takes_one_and_straight_through_lets_gradients_pass():
     assert torch.allclose(query.grad, soft_query.grad, atol=1e-6)
 
 
+@given(n=sizes, best=sizes, seed=st.integers(0, 999))
+@settings(max_examples=40)
+def test_the_best_ones_share_by_softmax_and_all_others_get_nothing(n, best, seed):
+    torch.manual_seed(seed)
+    queries, keys, values = torch.randn(2, 4), torch.randn(2, n, 4), torch.randn(2, n, 3)
+    taken, weights = hard_attention(queries, keys, values, best=best)
+    scores = torch.einsum("bk,bnk->bn", queries, keys)
+    for row in range(2):
+        order = scores[row].argsort(descending=True)
+        assert torch.allclose(weights[row, order[:best]], scores[row, order[:best]].softmax(-1), atol=1e-6)
+        assert (weights[row, order[best:]] == 0).all()
+        assert torch.allclose(taken[row], weights[row] @ values[row], atol=1e-6)
+    if best >= n:
+        assert torch.allclose(weights, soft_attention(queries, keys)[1], atol=1e-6)
+
+
+def test_the_k_best_keep_to_their_number_mask_and_gradient():
+    query, keys, values = torch.randn(4, requires_grad=True), torch.ones(6, 4), torch.randn(6, 3)
+    _, ties = hard_attention(query, keys, best=2)
+    assert (ties > 0).sum() == 2 and float(ties.sum()) == pytest.approx(1), "equal matches are not all chosen"
+    may_attend = torch.tensor([False, True, False, False, False, False])
+    _, one = hard_attention(query, keys, best=3, may_attend=may_attend)
+    assert one.tolist() == [0, 1, 0, 0, 0, 0]
+    keys = torch.randn(6, 4)
+    passed, _ = hard_attention(query, keys, values, best=2, differentiable=True)
+    assert torch.allclose(passed, hard_attention(query, keys, values, best=2)[0], atol=1e-6)
+    (slope,) = torch.autograd.grad(passed.sum(), query)
+    (soft,) = torch.autograd.grad(soft_attention(query, keys, values)[0].sum(), query)
+    assert torch.allclose(slope, soft, atol=1e-6)
+    with pytest.raises(regard.ConfigError, match=r"best=0: .* at least 1 key"):
+        hard_attention(query, keys, best=0)
+
+
+def test_cosine_leaves_lengths_out_of_account():
+    query, keys = torch.randn(4), torch.randn(6, 4)
+    _, weights = soft_attention(query, keys, similarity="cosine", temperature=0.1)
+    assert torch.allclose(weights, (F.cosine_similarity(query[None], keys) / 0.1).softmax(-1), atol=1e-6)
+    _, longer = soft_attention(7 * query, keys * torch.rand(6, 1), similarity="cosine", temperature=0.1)
+    assert torch.allclose(longer, weights, atol=1e-5)
+    _, nothing = soft_attention(torch.zeros(4), keys, similarity="cosine")
+    assert torch.allclose(nothing, torch.full((6,), 1 / 6))
+    nearest = F.cosine_similarity(query[None], keys).argmax()
+    assert hard_attention(query, keys, similarity="cosine")[1].argmax() == nearest
+    with pytest.raises(regard.ConfigError, match="'euclid' is not one of dot, cosine"):
+        soft_attention(query, keys, similarity="euclid")
+
+
 @pytest.mark.parametrize("is_causal", [True, False])
 def test_explicit_weights_give_the_same_as_the_fused_kernel(is_causal):
     query, key, value = torch.randn(2, 3, 5, 8), torch.randn(2, 3, 5, 8), torch.randn(2, 3, 5, 8)

@@ -106,6 +106,18 @@ def test_it_is_the_memory_network_of_the_paper_written_out(tying, is_linear):
             assert torch.allclose(got[r, b], words[-1] @ state, atol=1e-4)
 
 
+@torch.no_grad()
+def test_a_controller_that_begins_at_zero_takes_the_average_and_reads_no_question():
+    network = make("memory", controller="zero", hops=2)
+    sentences, ages, questions = story()
+    with record_attention(network) as seen:
+        logits = network(sentences, ages, questions)
+    assert torch.allclose(seen["hops.0"][0], torch.full((2, 1, 5), 1 / 6)), "five sentences and the empty memory"
+    assert not torch.allclose(seen["hops.1"][0], torch.full((2, 1, 5), 1 / 6), atol=1e-3)
+    assert torch.equal(network(sentences, ages, questions.flip(0)), logits)
+    assert not torch.allclose(network(sentences.flip(2), ages, questions), logits, atol=1e-3)
+
+
 def test_networks_side_by_side_do_not_know_of_each_other():
     network = make("memory", restarts=3)
     sentences, ages, questions = story()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import regard
-from regard.model.positions import Learned, Rotary, Sinusoidal, sinusoids
+from regard.model.positions import Learned, Rotary, Sinusoidal, grid_points, point_sinusoids, sinusoids
 
 
 def test_waves_are_the_papers_formula_in_two_halves():
@@ -30,6 +30,21 @@ def test_waves_go_on_beyond_their_table_and_learned_places_do_not():
     assert torch.equal(Sinusoidal(8, 4)(x)[0], sinusoids(torch.arange(30), 8))
     with pytest.raises(regard.ConfigError, match="position 30 was asked for, but only 4"):
         Learned(8, 4)(x)
+
+
+def test_places_in_a_plane_match_by_their_distance_in_each_direction():
+    grid = point_sinusoids(grid_points(4, 6), 16)  # (24, 16)
+    assert torch.equal(grid[:6, 8:], sinusoids(torch.arange(6), 8)), "the second half counts columns"
+    products = (grid @ grid.T).view(4, 6, 4, 6)
+    assert torch.allclose(products[0, 1, 2, 4], products[1, 0, 3, 3], atol=1e-5)
+    assert not torch.allclose(products[0, 1, 2, 4], products[0, 1, 2, 3], atol=1e-2)
+    assert len({tuple(row) for row in grid.tolist()}) == 24
+    line = point_sinusoids(torch.arange(5)[:, None], 8)
+    assert torch.equal(line, sinusoids(torch.arange(5), 8)), "one coordinate is a text"
+    points = torch.tensor([[0.5, 2.25, 1.0]])
+    assert torch.allclose(point_sinusoids(points, 12)[0, 4:8], sinusoids(torch.tensor([2.25]), 4)[0])
+    with pytest.raises(regard.ConfigError, match=r"width=10 cannot be shared .* multiple of 4"):
+        point_sinusoids(grid_points(2, 2), 10)
 
 
 def test_turning_keeps_lengths_and_makes_products_depend_on_distance_alone():

@@ -32,6 +32,7 @@ interface ModelConfig {
   max_positions: number;
   hops: number;
   tying: "adjacent" | "layer-wise";
+  controller: "question" | "zero";
   vocab_size: number;
 }
 

@@ -170,6 +170,7 @@ def test_answerers_compute_what_torch_computes(tmp_path):
     random.seed(4)
     cases = [answerer_case(f"memory {tying}", precision, kind="memory", tying=tying, restarts=1, heads=1)
              for tying in ("adjacent", "layer-wise") for precision in ("float32", "float16")]  # fmt: skip
+    cases += [answerer_case("memory from zero", "float32", kind="memory", controller="zero", restarts=1, heads=1)]
     cases += [
         answerer_case(
             f"story {norm} {layers} {heads}", precision, kind="transformer", norm=norm, layers=layers, heads=heads

@@ -56,7 +56,7 @@ engine.makeMemoryNetwork = (config, weights) => {
   };
   return {
     read(sentences, question) {
-      let state = bag(question, table("words", between ? 2 : 0));
+      let state = config.controller === "zero" ? new Float64Array(width) : bag(question, table("words", between ? 2 : 0));
       const hops = [];
       for (let hop = 0; hop < config.hops; hop++) {
         const [inward, outward] = between ? [0, 1] : [hop, hop + 1];

@@ -30,6 +30,6 @@ LENGTHS = {"memory": ("tiny", 120, 0), "transformer": ("small", 20, 3000)}
 
 OWN = setting_names(model="hops", train="held_out time_noise questions_per_batch")
 USES = {
-    "memory": EVERY | OWN | setting_names(model="tying restarts", train="linear_start"),
+    "memory": EVERY | OWN | setting_names(model="tying controller restarts", train="linear_start"),
     "transformer": BLOCKS | OWN,
 }
