@@ -155,6 +155,13 @@ def _to_page(folder: ModelFolder, to: Path, precision: Precision | None) -> str:
 
 def make_page(opened: Any, name: str, precision: Precision | None = None, given: dict[str, str] | None = None) -> str:
     """A page that holds a model and runs it; given: texts to begin with, by field."""
+    return to_page(*page_parts(opened, name, precision, given))
+
+
+def page_parts(
+    opened: Any, name: str, precision: Precision | None = None, given: dict[str, str] | None = None
+) -> tuple[dict[str, Any], Any, dict[str, Any], Precision, list[str]]:
+    """What a page is made of: facts, tokenizer, weights and their precision, and the scripts of panel and engine."""
     task = opened.info.task
     surface = find_surface(task)
     if surface.engine is None or surface.page is None or surface.body is None:
@@ -171,7 +178,7 @@ def make_page(opened: Any, name: str, precision: Precision | None = None, given:
     places = [script.partition(":") for script in (surface.page, surface.engine)]
     scripts = [files(package).joinpath(file).read_text(encoding="utf-8") for package, _, file in places]
     weights = {name: tensor for name, tensor in opened.model.state_dict().items() if tensor.is_floating_point()}
-    return to_page(about, opened.tokenizer, weights, precision or "float16", scripts)
+    return about, opened.tokenizer, weights, precision or "float16", scripts
 
 
 @contextmanager

@@ -44,6 +44,23 @@ def to_page(
     about: dict[str, Any], tokenizer: Tokenizer, weights: Mapping[str, Tensor], precision: Precision, scripts: list[str]
 ) -> str:
     """One file. about: what panel and engine need to know; scripts: the family's own, of panel and engine."""
+    packed = pack_model(about, tokenizer, weights, precision)
+    panel, engine = scripts
+    shown = [read_part(f"{name}.js") for name in (*SCRIPTS, "live", "model")]
+    run = [read_engine_part(name) for name in ENGINE] + [engine, read_engine_part("worker"), "engine.listen(self);\n"]
+    style = read_part("look.css") + read_part("app.css")
+    return "".join([
+        make_head(str(about["label"]), style, POLICY), make_data("about", packed["about"]),
+        "<script>\n", "\n".join([*shown, panel]), "\nregard.openModel(document.querySelector('main'));\n</script>\n",
+        make_data("engine", json.dumps("\n".join(run), ensure_ascii=False)),
+        make_data("tokenizer", packed["tokenizer"]), make_data("weights", packed["weights"]), "</body>\n</html>\n",
+    ])  # fmt: skip
+
+
+def pack_model(
+    about: dict[str, Any], tokenizer: Tokenizer, weights: Mapping[str, Tensor], precision: Precision
+) -> dict[str, str]:
+    """What a page holds of a model: about, as JSON; its tokenizer, deflated, and its weights, both as base64."""
     count = sum(tensor.numel() for tensor in weights.values())
     if count > MOST_WEIGHTS:
         most = MOST_WEIGHTS // 10**6
@@ -52,17 +69,11 @@ def to_page(
     described = describe_tokenizer(tokenizer)
     listed, content = pack_weights(weights, precision)
     about = about | {"roles": roles_of(tokenizer), "weights": listed}
-    panel, engine = scripts
-    shown = [read_part(f"{name}.js") for name in (*SCRIPTS, "live", "model")]
-    run = [_engine_part(name) for name in ENGINE] + [engine, _engine_part("worker"), "engine.listen(self);\n"]
-    style = read_part("look.css") + read_part("app.css")
-    return "".join([
-        make_head(str(about["label"]), style, POLICY), make_data("about", json.dumps(about, ensure_ascii=False)),
-        "<script>\n", "\n".join([*shown, panel]), "\nregard.openModel(document.querySelector('main'));\n</script>\n",
-        make_data("engine", json.dumps("\n".join(run), ensure_ascii=False)),
-        make_data("tokenizer", base64.b64encode(zlib.compress(described.encode(), 9)).decode()),
-        make_data("weights", base64.b64encode(content).decode()), "</body>\n</html>\n",
-    ])  # fmt: skip
+    return {
+        "about": json.dumps(about, ensure_ascii=False),
+        "tokenizer": base64.b64encode(zlib.compress(described.encode(), 9)).decode(),
+        "weights": base64.b64encode(content).decode(),
+    }
 
 
 def roles_of(tokenizer: Tokenizer) -> dict[str, int]:
@@ -102,5 +113,6 @@ def _check_part(place: str, part: dict[str, Any] | None) -> None:
         _check_part(place, inner)
 
 
-def _engine_part(name: str) -> str:
+def read_engine_part(name: str) -> str:
+    """A file of the engine."""
     return files("regard.engines").joinpath("javascript", f"{name}.js").read_text(encoding="utf-8")

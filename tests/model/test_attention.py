@@ -117,7 +117,7 @@ def test_the_best_ones_share_by_softmax_and_all_others_get_nothing(n, best, seed
 def test_the_k_best_keep_to_their_number_mask_and_gradient():
     query, keys, values = torch.randn(4, requires_grad=True), torch.ones(6, 4), torch.randn(6, 3)
     _, ties = hard_attention(query, keys, best=2)
-    assert (ties > 0).sum() == 2 and float(ties.sum()) == pytest.approx(1), "equal matches are not all chosen"
+    assert (ties > 0).sum() == 2 and ties.sum().item() == pytest.approx(1), "equal matches are not all chosen"
     may_attend = torch.tensor([False, True, False, False, False, False])
     _, one = hard_attention(query, keys, best=3, may_attend=may_attend)
     assert one.tolist() == [0, 1, 0, 0, 0, 0]
