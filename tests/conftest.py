@@ -15,7 +15,9 @@ from filelock import FileLock
 
 import regard
 from regard import compare
+from regard.alignment import heads, learn
 from regard.config import ModelConfig
+from regard.engines import ctranslate2
 from regard.model.transformer import EncoderDecoder
 from regard.text.stories import write_stories
 from regard.text.tokenizer import Tokenizer
@@ -34,6 +36,16 @@ SHORT = {  # a run of seconds
 }
 
 
+# How work is shared out best is not measured, a lexicon is counted once with the order of words, heads are chosen on a
+# few pairs.
+QUICK = [
+    (ctranslate2, "fastest", lambda layouts, work: layouts[0]),
+    (learn, "ROUNDS_ORDERED", 1),
+    (heads, "PAIRS", 4),
+]
+WHOLE = [(module, name, getattr(module, name)) for module, name, _ in QUICK]
+
+
 def shared_place(tmp_path_factory) -> Path:
     """A folder of all processes of this run, and of both runs of `make test`."""
     if named := os.environ.get("REGARD_TESTS"):
@@ -48,7 +60,10 @@ def make_once(tmp_path_factory, name: str, make: Callable[[Path], None], to: str
     place.mkdir(parents=True, exist_ok=True)
     with FileLock(place / f"{name}.lock"):
         if not (place / name).exists():
-            make(place / "unfinished" / name)
+            with pytest.MonkeyPatch.context() as patch:
+                for one in WHOLE:
+                    patch.setattr(*one)
+                make(place / "unfinished" / name)
             (place / "unfinished" / name).rename(place / name)
     return Path(shutil.copytree(place / name, tmp_path_factory.mktemp(name) / to))
 
@@ -63,8 +78,8 @@ def _own_cache(tmp_path_factory):
 
 @pytest.fixture(autouse=True, scope="session")
 def _quick_work():
-    """What takes long and changes no answer: how work is shared out best is measured for a moment only, and where
-    transformers is imported already, models are compared with it here and not in another process.
+    """What takes long in every training and has tests of its own is done for a moment only; and where transformers is
+    imported already, models are compared with it here and not in another process.
     """
     ask = claims._ask
 
@@ -74,9 +89,19 @@ def _quick_work():
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.engines.ctranslate2.TRIAL_ROWS", 4)
+        for one in QUICK:
+            patch.setattr(*one)
         patch.setattr(plan, "TRY_SECONDS", 0.0)
         patch.setattr(claims, "_ask", ask_here)
+        yield
+
+
+@pytest.fixture(scope="module")
+def as_for_users():
+    """How work is shared out is measured, and lexicon and heads are as good as they get."""
+    with pytest.MonkeyPatch.context() as patch:
+        for one in WHOLE:
+            patch.setattr(*one)
         yield
 
 

@@ -60,7 +60,7 @@ def family(request, place):
     return found, faults.Whole.of(found, place)
 
 
-@pytest.mark.parametrize("fault", ["kill", "kill", "term", "ten_resumes", "epoch_end", "changed_text"])
+@pytest.mark.parametrize("fault", ["kill", "term", "ten_resumes", "epoch_end", "changed_text"])
 def test_a_run_to_which_something_happens_ends_with_the_same_bits(family, place, fault, request):
     found, whole = family
     name = request.node.name.replace("[", "-").replace("]", "")

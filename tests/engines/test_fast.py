@@ -163,10 +163,17 @@ def test_somebody_who_feeds_lines_gets_each_answer_before_the_next(folder):
 
 
 def test_the_layout_that_is_fastest_is_taken():
-
     layouts = [Layout(2, 1), Layout(1, 2)]
     assert fastest(layouts, lambda layout: time.sleep(0.02 * layout.threads)) == Layout(2, 1)
     assert all(layout.workers * layout.threads == candidates()[0].workers for layout in candidates())
+
+
+def test_an_engine_measures_layouts_that_use_the_cores(translator, writer_folder, monkeypatch):
+    monkeypatch.setattr("regard.engines.ctranslate2.fastest", fastest)
+    for engine in (translator._fast, regard.load(writer_folder)._fast):
+        found = engine.measure()
+        assert found["single"] in [Layout(1, layout.threads) for layout in candidates()]
+        assert found.get("bulk", candidates()[0]) in candidates()
 
 
 @given(st.lists(st.integers(1, 30), max_size=40), st.integers(12, 300))

@@ -13,6 +13,8 @@ from regard.alignment.shortlist import make_shortlist
 from regard.data.tokens import EncodedPairs, TokenLists
 from regard.decoding.settings import Search
 
+pytestmark = pytest.mark.usefixtures("as_for_users")
+
 SIZE = 40  # ids 1 to 19 are words of one language, 20 to 38 of the other, 0 is the end
 
 

@@ -11,6 +11,11 @@ from pathlib import Path
 import pytest
 from browser import opened_browser
 from server import Server as RunningServer
+from typer.testing import CliRunner
+
+from regard import families
+from regard.cli.commands import app
+from regard.load import load
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guides" / "family.md").read_text(encoding="utf-8")
@@ -39,27 +44,30 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def regard(place):
-    """The command line where the package is installed."""
-    paths = os.pathsep.join([str(place / "site"), str(ROOT)])
+    """The command line where the package is installed, in this process."""
 
     def run(*words, text=None, code=0):
-        done = subprocess.run(
-            [sys.executable, "-m", "regard", *map(str, words)], cwd=place, input=text, text=True, capture_output=True,
-            env=os.environ | {"PYTHONPATH": paths}, check=False,
-        )  # fmt: skip
-        assert done.returncode == code, done.stderr
+        done = CliRunner().invoke(app, [str(word) for word in words], input=text)
+        assert done.exit_code == code, done.stderr
         return done
 
-    run.paths = paths
-    return run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        patch.syspath_prepend(place / "site")
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(place / "site"), str(ROOT)]))  # of other processes
+        families._installed.cache_clear()
+        yield run
+    families._installed.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("regard_mirror")]:
+        del sys.modules[name]
 
 
 @pytest.fixture(scope="module")
 def model(regard, place):
-    """Trained in two parts."""
-    regard("train", "mirror", "words.txt", "--to", "mirror", "--steps", STEPS // 2, *SMALL)
-    again = regard("train", "mirror", "words.txt", "--to", "mirror", "--steps", STEPS, *SMALL)
-    assert f"step {STEPS // 2}" in again.stderr
+    """Trained in two parts, the first in a process of its own."""
+    words = ["train", "mirror", "words.txt", "--to", "mirror", *SMALL, "--steps"]
+    subprocess.run([sys.executable, "-m", "regard", *map(str, words), str(STEPS // 2)], check=True)
+    assert f"step {STEPS // 2}" in regard(*words, STEPS).stderr
     return place / "mirror"
 
 
@@ -91,11 +99,8 @@ def test_the_command_line_knows_it(regard, model):
     assert said["text"] == "abc fed" and len(said["answer"].replace(" ", "")) == 6
     assert regard("mirror", model, text="abc\nfed\n").stdout.split() == said["answer"].split()
     lines = b"\xef\xbb\xbfabc\r\nf\red\xe2\x80\xa8\nab\xff\n\n"
-    odd = subprocess.run(
-        [sys.executable, "-m", "regard", "mirror", str(model)], input=lines,
-        env=os.environ | {"PYTHONPATH": regard.paths}, capture_output=True, check=True,
-    )  # fmt: skip
-    assert odd.stdout.count(b"\n") == 4 and b"line 3: byte 3 is not UTF-8" in odd.stderr
+    odd = regard("mirror", model, text=lines)
+    assert odd.stdout_bytes.count(b"\n") == 4 and "line 3: byte 3 is not UTF-8" in odd.stderr
     scores = json.loads(regard("evaluate", model, "words.txt", "--json").stdout)
     assert scores["words"] == 217 and scores["accuracy"] > 0.5  # by chance it would be 1 in 216
     assert "mirror" in regard("info", model).stdout
@@ -106,29 +111,19 @@ def test_the_command_line_knows_it(regard, model):
 
 def test_importing_its_pipeline_imports_no_torch(regard):
     code = "import sys, regard_mirror.pipeline; print('torch' in sys.modules)"
-    env = os.environ | {"PYTHONPATH": regard.paths}
-    assert subprocess.check_output([sys.executable, "-c", code], env=env, text=True).strip() == "False"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
 
 
 def test_it_is_loaded_by_the_library(regard, model):
-    code = "import regard, sys; found = regard.load(sys.argv[1]); print(type(found).__name__, found('abc'))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(model)], env=os.environ | {"PYTHONPATH": regard.paths}, text=True,
-        capture_output=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.split()[0] == "Mirror"
+    opened = load(model)
+    assert type(opened).__name__ == "Mirror" and len(opened("abc")) == 3
 
 
 @pytest.fixture(scope="module")
 def running(regard, model):
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = regard.paths
     server = RunningServer([model])
-    try:
-        yield server
-    finally:
-        server.stop()
-        os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
+    yield server
+    server.stop()
 
 
 def test_it_is_served_and_described(running):

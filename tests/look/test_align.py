@@ -19,6 +19,8 @@ from regard.errors import FolderError
 from regard.formats.ctranslate2 import _move_to_front
 from regard.model.transformer import EncoderDecoder
 
+pytestmark = pytest.mark.usefixtures("as_for_users")
+
 
 @given(st.lists(st.text(alphabet="ab .\u00a0", max_size=4), max_size=12))
 def test_tokens_are_counted_to_the_words_of_the_text_they_make(tokens):
