@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DATA ?= ../shared/data
+export PYTHONDONTWRITEBYTECODE :=  # hundreds of processes in the tests: compiled once, not by each
 
-.PHONY: setup page demo test lint docs bench clean
+.PHONY: setup page demo test style lint docs bench clean
 
 setup: .venv/ready
 
@@ -21,19 +22,23 @@ page: setup
 demo: setup
 	$(BIN)/regard demo
 
-lint: setup
+style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint: style
 	$(BIN)/mypy
 
 # Tests that fork have processes of their own: threads that other tests have started do not survive a fork.
 FORKING := tests/test_faults.py tests/test_hostile.py tests/test_processes.py tests/test_forked.py tests/test_workers.py
 
-# Both runs share what is costly to make: models, and how they compare with transformers.
-test: lint
+# Both runs share what is costly to make: models, and how they compare with transformers. Types are checked beside them.
+test: style
 	shared=$$(mktemp -d); trap 'rm -rf "$$shared"' EXIT; export REGARD_TESTS="$$shared"; \
-	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(FORKING)) && \
-	$(BIN)/python -m pytest -n auto --dist worksteal $(FORKING)
+	$(BIN)/mypy > "$$shared/types" 2>&1 & types=$$!; \
+	{ $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(FORKING)) && \
+	$(BIN)/python -m pytest -n auto --dist worksteal $(FORKING); }; tests=$$?; \
+	wait $$types; types=$$?; cat "$$shared/types"; test $$types -eq 0 -a $$tests -eq 0
 
 # The site, in build/site; it works from a disk.
 docs: setup
@@ -42,6 +47,7 @@ docs: setup
 bench: setup
 	$(BIN)/python bench/demo.py --json bench/results/demo.json
 	$(BIN)/python bench/startup.py --json bench/results/startup.json
+	$(BIN)/python bench/before.py --json bench/results/before.json
 	$(BIN)/python bench/train.py --data $(DATA)/multi30k --json bench/results/train.json
 	$(BIN)/python bench/scaling.py --data $(DATA)/tatoeba --json bench/results/scaling.json
 	$(BIN)/python bench/data.py --data $(DATA)/tatoeba --json bench/results/data.json
