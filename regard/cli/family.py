@@ -19,22 +19,16 @@ from regard.load import load
 
 # Commands that belong to no family: where each is, and its line in the list, which its own help begins with.
 COMMANDS = {
+    "demo": ("commands:demo", "Train a small model on text that comes along, and show what it learned."),
+    "check": ("check:check", "Find problems in a corpus."),
     "train": ("train:train_app", "Train a model on your own text."),
     "distill": ("distill:distill", "Train a small translator on the translations of a large one."),
-    "import": ("convert:import_model", "Import a Hugging Face model: BERT, GPT-2, Llama, Marian (opus-mt) and others."),
-    "export": (
-        "convert:export_model",
-        "Export a model for transformers or CTranslate2, or as a page that runs it.",
-    ),
-    "check": ("check:check", "Find problems in a corpus."),
-    "look": ("look:look", "Show a model's attention, and what each word and head contributes."),
-    "serve": ("serve:serve_models", "Serve models over HTTP: a web page, and the APIs of LibreTranslate and OpenAI."),
     "evaluate": ("evaluate:evaluate", "Evaluate a model on held-out text: BLEU and chrF, perplexity, or accuracy."),
+    "look": ("look:look", "Show a model's attention, and what each word and head contributes."),
     "info": ("info:info", "Show what a model is and how it was trained."),
-    "demo": (
-        "commands:demo",
-        "Train a small model on text that comes along, and show what it learned.",
-    ),
+    "serve": ("serve:serve_models", "Serve models over HTTP: a web page, and the APIs of LibreTranslate and OpenAI."),
+    "import": ("convert:import_model", "Import a Hugging Face model: BERT, GPT-2, Llama, Marian (opus-mt) and others."),
+    "export": ("convert:export_model", "Export a model for transformers or CTranslate2, or as a page that runs it."),
 }
 
 
@@ -65,7 +59,17 @@ class Terminal:
         return opened
 
 
-class CommandGroup(TyperGroup):
+class ListedGroup(TyperGroup):
+    """Commands whose first sentences are listed whole."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of commands in a help text."""
+        names = self.list_commands(ctx)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.commands[name].get_short_help_str(limit=200)) for name in names])
+
+
+class CommandGroup(ListedGroup):
     """The commands of all families and of this room, each imported when it is asked for; to list them imports none."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -80,18 +84,13 @@ class CommandGroup(TyperGroup):
         return None
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All of them, each with its line of help."""
+        """All of them, each with its line of help: how one comes to a model, how it is used, and the rest."""
         families = {family.name: family.help for family in all_families().values() if family.help is not None}
-        lines = families | {name: line for name, (_, line) in COMMANDS.items()}
+        ours = {name: line for name, (_, line) in COMMANDS.items()}
+        first = {name: ours.pop(name) for name in ("demo", "check", "train", "distill")}
+        lines = first | families | ours
         self.commands = {name: TyperCommand(name, help=line) for name, line in lines.items()}
         return list(self.commands)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list of commands in a help text."""
-        self.list_commands(ctx)
-        limit = formatter.width - 6 - max(map(len, self.commands))
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(limit)) for name, one in self.commands.items()])
 
 
 def handed_over(function: Callable[..., Any], **handed: Any) -> Callable[..., Any]:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
 
-from regard.cli.family import make_command, with_parameters
+from regard.cli.family import ListedGroup, make_command, with_parameters
 from regard.cli.settings import collect
 from regard.families import all_families, find_recipe, find_surface
 from regard.text.corpus import PairFiles
@@ -24,7 +23,7 @@ AGAIN = (
 )
 
 
-class TrainGroup(TyperGroup):
+class TrainGroup(ListedGroup):
     """A command for each family that is trained."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -45,6 +44,7 @@ train_app = typer.Typer(
     help="Train a model on your own text.",
     epilog="\b\nExample:\n  regard train translate train.en train.de --to models/en-de",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 train_app.callback()(lambda: None)
