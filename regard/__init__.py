@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from regard.families.answer.pipeline import Answer, Answerer
     from regard.families.classify.pipeline import Classification, Classifier, Label
     from regard.families.encode.decoder import Decoder
+    from regard.families.encode.index import Index, Match
     from regard.families.encode.pipeline import Encoder
     from regard.families.fill.pipeline import Candidate, Filled, Filler
     from regard.families.translate.asked import TranslateOptions
@@ -39,6 +40,7 @@ _HOMES = {  # module -> names
     "families.answer.pipeline": "Answer Answerer",
     "families.classify.pipeline": "Classification Classifier Label",
     "families.encode.decoder": "Decoder",
+    "families.encode.index": "Index Match",
     "families.encode.pipeline": "Encoder",
     "families.fill.pipeline": "Candidate Filled Filler",
     "families.translate.asked": "TranslateOptions",
@@ -59,10 +61,10 @@ _MODULES = {name: f"regard.{module}" for module, names in _HOMES.items() for nam
 
 __all__ = [
     "Answer", "Answerer", "Candidate", "Classification", "Classifier", "ConfigError", "CorpusError", "Decoder",
-    "Encoder", "Filled", "Filler", "Finished", "FolderError", "Generating", "Inspection", "Label", "ModelInfo", "Plan",
-    "Preparing", "Progress", "RegardError", "RunError", "Sample", "Story", "TokenScore", "TranslateOptions",
-    "Translation", "Translator", "Validated", "Writer", "distill", "distilling", "induction", "load", "phrasebook",
-    "record_attention", "record_hidden", "train", "training", "without_residuals",
+    "Encoder", "Filled", "Filler", "Finished", "FolderError", "Generating", "Index", "Inspection", "Label", "Match",
+    "ModelInfo", "Plan", "Preparing", "Progress", "RegardError", "RunError", "Sample", "Story", "TokenScore",
+    "TranslateOptions", "Translation", "Translator", "Validated", "Writer", "distill", "distilling", "induction",
+    "load", "phrasebook", "record_attention", "record_hidden", "train", "training", "without_residuals",
 ]  # fmt: skip
 
 

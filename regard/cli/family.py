@@ -25,6 +25,8 @@ COMMANDS = {
     "distill": ("distill:distill", "Train a small translator on the translations of a large one."),
     "evaluate": ("evaluate:evaluate", "Evaluate a model on held-out text: BLEU and chrF, perplexity, or accuracy."),
     "look": ("look:look", "Show a model's attention, and what each word and head contributes."),
+    "embed": ("search:embed", "Make a vector of each line of text."),
+    "search": ("search:search", "Search lines of text by meaning."),
     "info": ("info:info", "Show what a model is and how it was trained."),
     "serve": ("serve:serve_models", "Serve models over HTTP: a web page, and the APIs of LibreTranslate and OpenAI."),
     "import": ("convert:import_model", "Import a Hugging Face model: BERT, GPT-2, Llama, Marian (opus-mt) and others."),

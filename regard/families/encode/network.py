@@ -20,7 +20,7 @@ from regard.model.transformer import TextDecoder, TextEncoder
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from regard.families.encode.pipeline import Encoder
+    from regard.families.encode.embedding import Embeds
 
 TOKENS_PER_BATCH = 4096
 WITHOUT_TOKEN_TYPES = {"kind": "bert-generation", "token_types": 0}
@@ -63,7 +63,7 @@ def _read_part(folder: ModelFolder, config: ModelConfig, build: Callable[[], nn.
     return fill(fresh, found, strict=False), dropped, new
 
 
-def encode(encoder: Encoder, rows: list[list[int]]) -> Tensor:
+def encode(encoder: Embeds, rows: list[list[int]]) -> Tensor:
     """The vector of each row of ids, (N, D)."""
     pad, model = encoder.tokenizer.pad_id, encoder.model
     vectors = torch.empty(len(rows), model.config.width)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from regard.engines.options import EngineOptions
 from regard.errors import FolderError
+from regard.families.encode.embedding import Embeds
 from regard.families.pipeline import Pipeline
 from regard.files import parse_json, read_regular
 from regard.folder import ModelFolder
-from regard.text.given import a_text, name_unknown, several_texts, unknown_parts
+from regard.text.given import a_text
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class PlainPart(Pipeline):
         return network
 
 
-class Encoder(PlainPart):
+class Encoder(PlainPart, Embeds):
     """A model that makes a vector of a text."""
 
     auto_class = "AutoModel"
@@ -47,30 +47,17 @@ class Encoder(PlainPart):
     def __init__(self, folder: ModelFolder, running: EngineOptions) -> None:
         super().__init__(folder, running)
         settings = folder.info.encoder or _sentence_settings(folder.path, self.model)
-        self.pooling: str = settings["pooling"]  # of the vectors of all tokens: their mean, or the first of them (cls)
-        self.is_normed: bool = settings["is_normed"]  # whether vectors have the length 1
-        self.longest: int = settings["longest"]  # tokens of a text that are read
+        self.pooling, self.is_normed = settings["pooling"], settings["is_normed"]
+        self._longest: int = settings["longest"]
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a text that are read."""
+        return self._longest
 
     def __call__(self, texts: str | Sequence[str]) -> Tensor:
         """The same as `encode`."""
         return self.encode(texts)
-
-    def encode(self, texts: str | Sequence[str]) -> Tensor:
-        """The vector of a text, (D,), or of each of several, (N, D). Of a text longer than the model can read, its
-        beginning, with a warning.
-        """
-        if isinstance(texts, str):
-            return self._encode([texts])[0]
-        return self._encode(several_texts(texts))
-
-    def _encode(self, texts: list[str]) -> Tensor:
-        from regard.families.encode.network import encode
-
-        encoded = self.tokenizer.encode_all(texts)
-        for note in self._notes(texts, encoded):
-            warnings.warn(note, RuntimeWarning, stacklevel=3)
-        rows = [self._beginning(ids) for ids in encoded]
-        return encode(self, rows)
 
     def look(self, text: str) -> Inspection:
         """The attention of each token of a text."""
@@ -78,18 +65,6 @@ class Encoder(PlainPart):
 
         ids = self.tokenizer.encode(a_text(text))
         return look_at_reader(self, text, self._beginning(ids), self._notes([text], [ids]))
-
-    def _beginning(self, ids: list[int]) -> list[int]:
-        """What is read of a text: as many of its first tokens as fit, and its last, the mark that closes it."""
-        return [*ids[: self.longest - 1], ids[-1]] if len(ids) > self.longest else ids
-
-    def _notes(self, texts: list[str], encoded: list[list[int]]) -> list[str]:
-        """What of these texts does not count."""
-        long = sum(len(ids) > self.longest for ids in encoded)
-        notes = [f"{long} of {len(texts)} texts have more than {self.longest} tokens; their beginnings count"]
-        pairs = zip(texts, encoded, strict=True)
-        unknown = unknown_parts(self.tokenizer, [text for text, ids in pairs if self.tokenizer.may_lack(ids)])
-        return (notes if long else []) + ([name_unknown(unknown)] if unknown else [])
 
 
 def _sentence_settings(folder: Path, model: Any) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError, FolderError
+from regard.families.encode.embedding import Embeds
 from regard.families.fill import MASK, TOP
-from regard.families.pipeline import Pipeline, refuse_below_one
+from regard.families.pipeline import refuse_below_one
 from regard.folder import ModelFolder
 from regard.text.given import a_text, name_unknown, unknown_parts
 from regard.text.readers.rows import Choice
@@ -36,8 +37,8 @@ class Filled:
     unknown: list[str] = field(default_factory=list)  # parts of the text that the model has never seen
 
 
-class Filler(Pipeline):
-    """A trained model that fills gaps."""
+class Filler(Embeds):
+    """A trained model that fills gaps; `encode` gives the mean of its hidden states as a vector of a text."""
 
     auto_class = "AutoModelForMaskedLM"
 

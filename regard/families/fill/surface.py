@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import Field
 
+from regard.families.encode.surface import embed
 from regard.families.fill import MASK, TOP
 from regard.families.options import Columns, Glob, Json, Keys, Model, Valid, choose_columns
 from regard.families.surface import Body, Served, Surface, Terminal, Text, Whole
@@ -78,5 +79,6 @@ def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool], top
 
 
 FILL = Surface(
-    command, train, FillBody, answer, page="regard.families.fill:fill.js", engine="regard.families.fill:filler.js"
-)
+    command, train, FillBody, answer, offers={"embedding": embed}, page="regard.families.fill:fill.js",
+    engine="regard.families.fill:filler.js",
+)  # fmt: skip

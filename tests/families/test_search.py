@@ -1,0 +1,122 @@
+"""Vectors of texts, and look-up in one's own lines."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import regard
+from regard.cli.commands import app
+from regard.errors import ConfigError
+from regard.families.encode.index import make_index, read_index
+
+LINES = ["The dog sees a cat.", "", "My father reads a letter.", "The dog sees a cat.", "A cat sleeps."]
+
+
+@pytest.fixture(scope="module")
+def filler(filler_folder):
+    return regard.load(filler_folder, family=regard.Filler)
+
+
+@pytest.fixture
+def lines_file(tmp_path):
+    (tmp_path / "lines.txt").write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    return tmp_path / "lines.txt"
+
+
+def run(*words, given: str | None = None):
+    return CliRunner().invoke(app, [str(word) for word in words], input=given)
+
+
+def test_a_text_has_the_same_vector_alone_and_in_company(filler):
+    together = filler.encode(LINES)
+    assert together.shape == (5, filler.model.config.width)
+    for line, vector in zip(LINES, together, strict=True):
+        assert torch.allclose(filler.encode(line), vector, atol=1e-5)
+    assert torch.allclose(together.norm(dim=1), torch.ones(5), atol=1e-5)
+
+
+def test_the_nearest_lines_are_those_of_the_largest_cosine_and_blank_ones_are_never_found(filler):
+    found = filler.index(LINES).search("The cat sees a dog.", top=4)
+    vectors, query = filler.encode(LINES), filler.encode("The cat sees a dog.")
+    expected = {number + 1: float(vectors[number] @ query) for number in (0, 2, 3, 4)}
+    assert {match.line: pytest.approx(match.score, abs=1e-5) for match in found} == expected
+    assert [match.score for match in found] == sorted((match.score for match in found), reverse=True)
+    assert all(match.text == LINES[match.line - 1] for match in found)
+
+
+def test_a_line_finds_itself_first_and_of_equals_the_earlier(filler):
+    index = filler.index(LINES)
+    assert [match.line for match in index.search(LINES[0], top=2)] == [1, 4]
+    assert index.search(LINES[2], top=1)[0].score == pytest.approx(1, abs=1e-5)
+    assert len(index.search(LINES[2], top=100)) == 4
+
+
+@pytest.mark.parametrize(("query", "top", "words"), [(" ", 1, "query is empty"), ("a", 0, "at least 1")])
+def test_a_search_for_nothing_is_refused(filler, query, top, words):
+    with pytest.raises(ConfigError, match=words):
+        filler.index(LINES).search(query, top=top)
+
+
+def test_an_index_is_used_only_for_its_lines_and_its_model_and_replaces_no_other_file(filler, tmp_path):
+    index, path = filler.index(LINES), tmp_path / "lines.index"
+    index.save(path)
+    kept = read_index(filler, LINES, path)
+    assert kept is not None and np.array_equal(kept.vectors, index.vectors)
+    assert read_index(filler, [*LINES[:-1], "A dog sleeps."], path) is None
+    index.save(path)
+    path.write_text("my own notes")
+    for use in (lambda: index.save(path), lambda: read_index(filler, LINES, path)):
+        with pytest.raises(ConfigError, match="is not an index of regard"):
+            use()
+    assert path.read_text() == "my own notes"
+
+
+def test_lines_without_text_are_refused(filler):
+    with pytest.raises(ConfigError, match="no line with text"):
+        make_index(filler, ["", " "], lambda done: None)
+
+
+def test_the_commands_give_what_the_library_gives(filler, filler_folder, lines_file, tmp_path):
+    told = run("search", filler_folder, lines_file, LINES[2], "--top", "2", "--json", "--index", tmp_path / "i")
+    assert told.exit_code == 0, told.output
+    expected = filler.index(LINES).search(LINES[2], top=2)
+    matches = json.loads(told.stdout)["matches"]
+    assert [(one["line"], one["text"]) for one in matches] == [(match.line, match.text) for match in expected]
+    again = run(
+        "search",
+        filler_folder,
+        lines_file,
+        "--index",
+        tmp_path / "i",
+        "--top",
+        "1",
+        given=f"{LINES[2]}\n\n{LINES[4]}\n",
+    )
+    assert [line.split("\t")[1] for line in again.stdout.splitlines()] == ["3", "5"]
+
+
+def test_as_many_vectors_come_out_as_lines_went_in(filler, filler_folder, lines_file, tmp_path):
+    assert run("embed", filler_folder, lines_file, "--to", tmp_path / "v.npy").exit_code == 0
+    vectors = np.load(tmp_path / "v.npy", allow_pickle=False)
+    assert vectors.dtype == np.float32 and vectors.shape == (5, filler.model.config.width)
+    assert np.allclose(vectors, filler.encode(LINES).numpy(), atol=1e-5)
+    told = run("embed", filler_folder, given="".join(f"{line}\n" for line in LINES))
+    rows = [json.loads(line) for line in told.stdout.splitlines()]
+    assert [row["line"] for row in rows] == [1, 2, 3, 4, 5]
+    assert np.allclose([row["vector"] for row in rows], vectors, atol=1e-5)
+
+
+def test_files_and_models_that_do_not_suit_are_refused(filler_folder, writer_folder, lines_file, tmp_path):
+    (tmp_path / "v.npy").write_text("mine")
+    for words, rule in [
+        (("embed", filler_folder, lines_file, "--to", tmp_path / "v.npy"), "is there already"),
+        (("embed", filler_folder, lines_file, "--to", tmp_path / "v.csv"), "must end in .npy"),
+        (("search", writer_folder, lines_file, "a"), "makes no vectors of texts"),
+        (("search", filler_folder, lines_file, "a", "--index", tmp_path / "v.npy"), "is not an index of regard"),
+    ]:
+        told = run(*words)
+        assert told.exit_code == 1 and rule in told.output, told.output
+    assert (tmp_path / "v.npy").read_text() == "mine"
