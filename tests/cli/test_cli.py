@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import write_pairs
 from typer.testing import CliRunner
 
 import regard
@@ -131,12 +132,12 @@ def test_bytes_that_are_not_text_are_told_and_the_line_is_kept(folder):
     assert code == 0 and len(out.splitlines()) == 2 and "line 2: byte 4 is not UTF-8" in err
 
 
-def test_evaluate_prints_scores_with_signature(folder, pairs):
-    files = (pairs["source"], pairs["target"])
+def test_evaluate_prints_scores_with_signature(folder, tmp_path):
+    files = write_pairs(tmp_path, 60).values()
     code, out, _ = run("evaluate", folder, *files, "--beam", 1, "--json", "--tokenize", "none")
     report = json.loads(out)
     assert code == 0 and 0 <= report["bleu"] <= 100 and 0 <= report["chrf"] <= 100
-    assert "tok:none" in report["signature"] and report["count"] == 300
+    assert "tok:none" in report["signature"] and report["count"] == 60
     code, out, _ = run("evaluate", folder, *files, "--beam", 1, "--against", folder)
     assert code == 0 and re.search(r"p_value +1\.0000", out)
     code, _, err = run("evaluate", folder, *files, "--tokenize", "moses")

@@ -4,7 +4,7 @@ import random
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import regard
@@ -31,6 +31,7 @@ def learned(pairs: EncodedPairs) -> Lexicon:
 
 
 @given(st.integers(0, 10**6))
+@settings(max_examples=20)
 def test_a_lexicon_finds_every_word_of_a_language_that_is_a_code(seed):
     pairs = corpus(300, seed)
     lexicon = learned(pairs)
