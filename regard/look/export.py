@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
 SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "probabilities", "why", "page")
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 HEIGHT = 760  # of the frame in a notebook, in pixels
 
 
@@ -88,14 +89,13 @@ def to_html(seen: Inspection) -> str:
     return "".join([*body, "</body>\n</html>\n"])
 
 
-def make_head(title: str, style: str, policy: str = "") -> str:
-    """The beginning of a page; policy: what it may do beside running its own scripts."""
+def make_head(title: str, style: str, policy: str = POLICY) -> str:
+    """The beginning of a page; policy: what it may do."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"{MARKS['.html'].decode()}\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        f"script-src 'unsafe-inline'; img-src data:{policy}\">\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f"<title>{escape(f'{title} · regard', quote=True)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         "<main></main>\n"
     )

@@ -13,13 +13,13 @@ from torch import Tensor
 
 from regard.engines.packed import Precision, pack_weights
 from regard.errors import ConfigError, FolderError
-from regard.look.export import SCRIPTS, make_data, make_head, read_part
+from regard.look.export import POLICY, SCRIPTS, make_data, make_head, read_part
 from regard.text.tokenizer import FILE, ROLES, Tokenizer
 
 # What runs in the worker, before the family's script; the first makes the object that the others add to.
-ENGINE = ("kernels", "weights", "layers", "search", "sample", "unicode", "tokenizer", "links", "inspect")
+ENGINE = ("kernels", "simd", "weights", "layers", "search", "sample", "unicode", "tokenizer", "links", "inspect")
 MOST_WEIGHTS = 30_000_000
-POLICY = "; worker-src blob:"
+LIVE_POLICY = POLICY.replace("script-src", "script-src 'wasm-unsafe-eval'") + "; worker-src blob:"
 # Parts of a tokenizer.json that tokenizer.js has, with settings that they must have.
 PARTS: dict[str, dict[str, Any]] = {
     "BPE": {"dropout": None, "byte_fallback": False, "ignore_merges": False, "continuing_subword_prefix": None,
@@ -50,7 +50,7 @@ def to_page(
     run = [read_engine_part(name) for name in ENGINE] + [engine, read_engine_part("worker"), "engine.listen(self);\n"]
     style = read_part("look.css") + read_part("app.css")
     return "".join([
-        make_head(str(about["label"]), style, POLICY), make_data("about", packed["about"]),
+        make_head(str(about["label"]), style, LIVE_POLICY), make_data("about", packed["about"]),
         "<script>\n", "\n".join([*shown, panel]), "\nregard.openModel(document.querySelector('main'));\n</script>\n",
         make_data("engine", json.dumps("\n".join(run), ensure_ascii=False)),
         make_data("tokenizer", packed["tokenizer"]), make_data("weights", packed["weights"]), "</body>\n</html>\n",

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import shutil
+from dataclasses import asdict
 
 import pytest
 from browser import opened_browser
@@ -62,12 +63,15 @@ def near(mine, theirs, within=1e-4):
     return abs(mine - theirs) <= within if isinstance(theirs, float) else mine == theirs
 
 
-def test_every_family_is_looked_into_as_by_the_library(visit, folder, writer_folder, filler_folder, answerer_folder):
+def test_every_family_is_looked_into_as_by_the_library(
+    visit, folder, writer_folder, filler_folder, answerer_folder, classifier_folder
+):
     looks = {
         folder: ({"text": TEXT}, {}),
         writer_folder: ({"text": "The old dog sleeps."}, {}),
         filler_folder: ({"text": "The [MASK] dog sleeps."}, {}),
         answerer_folder: ({"text": "What color is Greg?", "story": "\n".join(TALE)}, {"story": TALE}),
+        classifier_folder: ({"text": "The old dog sleeps, der Hund nicht."}, {}),
     }
     for model, (fields, options) in looks.items():
         found = visit(model).evaluate(ASK, ["/api/look", fields | {"why": True}])
@@ -111,6 +115,17 @@ def test_a_writer_and_a_filler_and_an_answerer_answer_in_their_page(
     page = visit(answerer_folder, precision="int8", story="\n".join(TALE), text="What color is Greg?")
     page.wait_for_selector(".look td[data-hop]")
     assert page.inner_text(".answer strong") == regard.load(answerer_folder)(TALE, "What color is Greg?")
+
+
+def test_a_classifier_answers_in_its_page_while_one_types(visit, classifier_folder):
+    page = visit(classifier_folder)
+    page.fill("textarea", "Der alte Hund schläft im Garten.")
+    page.wait_for_selector(".look .stage")
+    found = regard.load(classifier_folder).classify("Der alte Hund schläft im Garten.", top=5)
+    assert page.inner_text(".answer strong") == found.label
+    told = page.evaluate(ASK, ["/api/classify", {"text": ["Der alte Hund schläft im Garten.", ""], "unsure": 0.4}])
+    assert near(told["texts"][0]["labels"], [asdict(one) for one in found.labels])
+    assert told["texts"][1]["is_unlike"] and told["texts"][0]["unknown"] == found.unknown
 
 
 def test_hostile_names_and_texts_are_inert(visit, folder, tmp_path):

@@ -3,6 +3,12 @@
 interface Tensor {
   shape: number[];
   data: Float32Array;
+  simd?: Simd | null; // what computes with it, where its weights are in such a memory
+}
+
+interface Simd {
+  room: Float32Array;
+  linear(x: Float32Array, weight: Tensor, found: Float32Array, whole: number): void;
 }
 
 type Weights = Map<string, Tensor>;
@@ -34,6 +40,9 @@ interface ModelConfig {
   tying: "adjacent" | "layer-wise";
   controller: "question" | "zero";
   vocab_size: number;
+  buckets: number;
+  labels: string[];
+  several_labels: boolean;
 }
 
 interface Generation {
@@ -184,6 +193,16 @@ interface AnswererModel {
   read(sentences: number[][], question: number[]): { logits: Float32Array; hops: number[][] };
 }
 
+interface ClassifierModel {
+  worth(vector: Float64Array, label: number): number;
+  read(words: string[]): Float64Array;
+  share(words: string[]): Float64Array[];
+  match(query: Float64Array): Float32Array;
+  probabilities(logits: Float32Array): Float32Array;
+  logProbability(logits: Float32Array, label: number): number;
+  slope(logits: Float32Array, label: number): Float64Array;
+}
+
 interface StoryBlock {
   read(x: Float32Array): Seen;
   readMemory(memory: Float32Array): Seen;
@@ -223,6 +242,9 @@ interface Engine {
   families: Record<string, (about: About, weights: Weights, tokenizer: Tokenizer) => LiveModel>;
 
   linear(x: Float32Array, weight: Tensor, bias?: Tensor): Float32Array;
+  linearInFours(x: Float32Array, weight: Tensor, found: Float32Array, whole: number): void;
+  assemble(): Uint8Array<ArrayBuffer>;
+  openSimd(count: number): Simd | null;
   add(x: Float32Array, y: Float32Array): Float32Array;
   layerNorm(x: Float32Array, weight: Tensor, bias: Tensor, epsilon: number): Float32Array;
   rmsNorm(x: Float32Array, weight: Tensor, epsilon: number): Float32Array;
@@ -236,7 +258,7 @@ interface Engine {
   decodeBase64(text: string): Uint8Array<ArrayBuffer>;
   inflate(text: string): Promise<string>;
   halves(): Float32Array;
-  readWeights(bytes: Uint8Array, listed: Listed[]): Weights;
+  readWeights(bytes: Uint8Array, listed: Listed[], isPlain?: boolean): Weights;
 
   readLinear(weights: Weights, name: string): Layer;
   need(weights: Weights, name: string): Tensor;
@@ -272,6 +294,7 @@ interface Engine {
   normalizers: Record<string, (about: any) => (text: string) => string>;
   preTokenizers: Record<string, (about: any) => (words: string[]) => string[]>;
   pieceModels: Record<string, (about: any) => (word: string) => number[]>;
+  refuseHalves(text: string): void;
   makeTokenizer(described: any, roles: Roles): Tokenizer;
   cleanUp(text: string): string;
 
@@ -294,6 +317,7 @@ interface Engine {
     read(source: number[], change: Change): Float32Array[]; heads: { kind: string; name: string; layer: number; head: number }[];
   }): Promise<Why>;
 
+  argmaxOverlap(found: number[][], attended: Numbers[]): number;
   lookAtText(model: TextModel, ids: number[], look: TextLook, config: ModelConfig, tokenizer: Tokenizer): Promise<Record<string, unknown>>;
 
   makeTranslator(config: ModelConfig, weights: Weights, generation: Generation): TranslatorModel;
@@ -306,6 +330,14 @@ interface Engine {
   makeStoryTransformer(config: ModelConfig, weights: Weights, pad: number): AnswererModel;
   makeStoryBlock(weights: Weights, name: string, config: ModelConfig): StoryBlock;
   newestMatch(scores: Float64Array): Float64Array;
+
+  makeClassifier(config: ModelConfig, weights: Weights): ClassifierModel;
+  labelWords(text: string): string[];
+  wordPattern?: RegExp;
+  hashNgrams(words: string[]): { hash: number; places: number[] }[][];
+  knownParts: Map<string, number[]>;
+  hashParts(word: string): number[];
+  crc32(text: string, seed: number): number;
 
   yieldOnce(): Promise<unknown>;
   open(page: { about: About; tokenizer: string; weights: string }): Promise<LiveModel>;

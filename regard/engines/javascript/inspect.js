@@ -115,9 +115,14 @@ engine.explain = async ({ source, target, rows, words, read, instead, heads, tok
     off.push({ kind, layer, head, loss: found.reduce((sum, one, t) => sum + base[t] - one, 0) / found.length,
       probabilities: found.map(Math.exp), instead: tokenizer.tokens(logits.map((row) => engine.largest(row, 1)[0])) });
   }
-  const top = (/** @type {ArrayLike<number>} */ row) => engine.largest(Array.from(row, Math.abs), 1)[0];
-  const overlap = (/** @type {number[][]} */ found) => found.filter((row, t) => top(row) === top(attended[rows[t]])).length / found.length;
+  const overlap = (/** @type {number[][]} */ found) => engine.argmaxOverlap(found, rows.map((row) => attended[row]));
   return { rows, left_out, gradient, off, argmax_overlap: { left_out: overlap(left_out), gradient: overlap(gradient) } };
+};
+
+// How often what counts most of a row is also what is attended to most.
+engine.argmaxOverlap = (found, attended) => {
+  const top = (/** @type {ArrayLike<number>} */ row) => engine.largest(Array.from(row, Math.abs), 1)[0];
+  return found.filter((row, t) => top(row) === top(attended[t])).length / found.length;
 };
 
 // A look into a model of one text. target: what is predicted at `places`, or right after them (shift); read: their logits

@@ -2,11 +2,25 @@
 // Arithmetic on rows of numbers, one row after another in a Float32Array; sums are of doubles. Knows no model.
 const engine = /** @type {Engine} */ (/** @type {unknown} */ ({ families: {} })); // its type: tests/page/engine.d.ts
 
-// x (R, I) times the transposed weight (O, I), plus bias (O) -> (R, O). Four outputs at a time: their sums do not wait
-// for each other, and the weights are read once for all rows.
+// x (R, I) times the transposed weight (O, I), plus bias (O) -> (R, O).
 engine.linear = (x, weight, bias) => {
   const [outputs, inputs] = weight.shape, w = weight.data, rows = x.length / inputs;
   const found = new Float32Array(rows * outputs), whole = outputs - (outputs % 4);
+  if (weight.simd && inputs % 4 === 0) weight.simd.linear(x, weight, found, whole);
+  else engine.linearInFours(x, weight, found, whole);
+  for (let o = whole; o < outputs; o++) {
+    for (let r = 0; r < rows; r++) {
+      let sum = 0;
+      for (let i = 0; i < inputs; i++) sum += x[r * inputs + i] * w[o * inputs + i];
+      found[r * outputs + o] = sum;
+    }
+  }
+  return bias ? engine.add(found, bias.data) : found;
+};
+
+// The first `whole` outputs. Four at a time: their sums do not wait for each other, and the weights are read once for all rows.
+engine.linearInFours = (x, weight, found, whole) => {
+  const [outputs, inputs] = weight.shape, w = weight.data, rows = x.length / inputs;
   for (let o = 0; o < whole; o += 4) {
     const w0 = o * inputs, w1 = w0 + inputs, w2 = w1 + inputs, w3 = w2 + inputs;
     for (let r = 0; r < rows; r++) {
@@ -25,14 +39,6 @@ engine.linear = (x, weight, bias) => {
       found[place + 3] = d;
     }
   }
-  for (let o = whole; o < outputs; o++) {
-    for (let r = 0; r < rows; r++) {
-      let sum = 0;
-      for (let i = 0; i < inputs; i++) sum += x[r * inputs + i] * w[o * inputs + i];
-      found[r * outputs + o] = sum;
-    }
-  }
-  return bias ? engine.add(found, bias.data) : found;
 };
 
 // x plus y in place; y may be one row for all of x.

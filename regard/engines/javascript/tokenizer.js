@@ -127,6 +127,10 @@ engine.pieceModels = {
   },
 };
 
+engine.refuseHalves = (text) => {
+  if (/\p{Surrogate}/u.test(text)) throw new Error("the text has half a character (a lone surrogate); a text must be valid Unicode");
+};
+
 // described: a tokenizer.json; roles: the ids that begin, end and fill a text, those that there are.
 engine.makeTokenizer = (described, roles) => {
   const { model } = described, known = new Map();
@@ -151,7 +155,7 @@ engine.makeTokenizer = (described, roles) => {
     return known.get(word);
   };
   const words = (/** @type {string} */ text) => {
-    if (/\p{Surrogate}/u.test(text)) throw new Error("the text has half a character (a lone surrogate); a text must be valid Unicode");
+    engine.refuseHalves(text);
     return divide([normalize(text)]);
   };
   const encodePart = (/** @type {string} */ text) => words(text).flatMap(ofWord);

@@ -24,28 +24,24 @@ engine.halves = () => {
 };
 
 // listed: the name, shape and kind of each tensor, in the order of their bytes; little end first.
-engine.readWeights = (bytes, listed) => {
+engine.readWeights = (bytes, listed, isPlain = false) => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), halves = engine.halves();
-  let place = 0;
-  /** @type {Record<Listed["kind"], (count: number, rows: number) => Float32Array>} */
+  const counts = listed.map(({ shape }) => shape.reduce((product, size) => product * size, 1)), total = counts.reduce((sum, count) => sum + count, 0);
+  const simd = isPlain ? null : engine.openSimd(total), room = simd ? simd.room : new Float32Array(total);
+  let place = 0, filled = 0;
+  /** @type {Record<Listed["kind"], (found: Float32Array, rows: number) => void>} */
   const read = {
-    float32: (count) => {
-      place += 4 * count;
-      return Float32Array.from({ length: count }, (_, i) => view.getFloat32(place + 4 * (i - count), true));
-    },
-    float16: (count) => {
-      const found = new Float32Array(count);
-      for (let i = 0; i < count; i++, place += 2) found[i] = halves[view.getUint16(place, true)];
-      return found;
-    },
-    int8: (count, rows) => { // a scale for each row
-      const scales = read.float32(rows, rows), found = new Float32Array(count), width = count / rows;
-      for (let i = 0; i < count; i++, place++) found[i] = view.getInt8(place) * scales[Math.floor(i / width)];
-      return found;
+    float32: (found) => { for (let i = 0; i < found.length; i++, place += 4) found[i] = view.getFloat32(place, true); },
+    float16: (found) => { for (let i = 0; i < found.length; i++, place += 2) found[i] = halves[view.getUint16(place, true)]; },
+    int8: (found, rows) => { // a scale for each row
+      const scales = new Float32Array(rows), width = found.length / rows;
+      read.float32(scales, rows);
+      for (let i = 0; i < found.length; i++, place++) found[i] = view.getInt8(place) * scales[Math.floor(i / width)];
     },
   };
-  return new Map(listed.map(({ name, shape, kind }) => {
-    const count = shape.reduce((product, size) => product * size, 1);
-    return [name, { shape, data: read[kind](count, count / (shape.at(-1) ?? 1)) }];
+  return new Map(listed.map(({ name, shape, kind }, number) => {
+    const data = room.subarray(filled, filled += counts[number]);
+    read[kind](data, counts[number] / (shape.at(-1) ?? 1));
+    return [name, { shape, data, simd }];
   }));
 };

@@ -1,7 +1,7 @@
 "use strict";
 // A classifier: type a text, see its labels with their probabilities, and what each word is worth.
 regard.panels.classify = (model) => {
-  const text = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Text" });
+  const text = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Text" }, model.given?.text ?? "");
   const output = regard.make("p", { class: "answer", "aria-live": "polite" });
   const labels = regard.make("table", {});
   const look = regard.lookBox();
@@ -19,5 +19,6 @@ regard.panels.classify = (model) => {
     await look.show({ model: model.id, text: text.value, why: true });
   });
   text.addEventListener("input", regard.after(250, classify));
+  classify();
   return regard.make("section", {}, text, output, labels, look.box);
 };

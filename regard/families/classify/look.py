@@ -92,11 +92,12 @@ def _logits(model: LabelAttention, words: list[str]) -> Tensor:
 def _word_vectors(model: LabelAttention, words: list[str]) -> Tensor:
     """What each word adds to the query, (words, D): an n-gram of several words is shared by them equally."""
     (batch,) = word_batches([words], model.rarity.cpu().numpy())
-    weight = dict(zip(batch.ngrams[0].tolist(), batch.weights[0].tolist(), strict=True))
-    shares = torch.zeros(len(words), model.config.width)
+    shares, start = torch.zeros(len(words), model.config.width), 0
     for hashes, places in zip(hash_ngrams(words), find_places(words), strict=True):
         rows = [number % model.config.buckets for number in hashes]
         counts = Counter(rows)
+        block = slice(start, start := start + max(1, len(counts)))  # a row has a weight of its own in each block
+        weight = dict(zip(batch.ngrams[0, block].tolist(), batch.weights[0, block].tolist(), strict=True))
         each = torch.tensor([weight[row] / counts[row] for row in rows])  # (n-grams,)
         vectors = model.table[rows].cpu() * each[:, None]  # (n-grams, D)
         for mine, vector in zip(places, vectors, strict=True):

@@ -99,5 +99,6 @@ def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool], top
 
 
 CLASSIFY = Surface(
-    command, train, ClassifyBody, answer, shares_batches=True, page="regard.families.classify:classify.js"
-)
+    command, train, ClassifyBody, answer, shares_batches=True, page="regard.families.classify:classify.js",
+    engine="regard.families.classify:classifier.js",
+)  # fmt: skip
