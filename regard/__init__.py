@@ -14,6 +14,7 @@ from regard.train import train, training
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from regard.convert import Page, show
     from regard.errors import ConfigError, CorpusError, FolderError, RegardError, RunError
     from regard.families.answer.pipeline import Answer, Answerer
     from regard.families.classify.pipeline import Classification, Classifier, Label
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from regard.training.session import Finished
 
 _HOMES = {  # module -> names
+    "convert": "Page show",
     "errors": "ConfigError CorpusError FolderError RegardError RunError",
     "families.answer.pipeline": "Answer Answerer",
     "families.classify.pipeline": "Classification Classifier Label",
@@ -62,9 +64,10 @@ _MODULES = {name: f"regard.{module}" for module, names in _HOMES.items() for nam
 __all__ = [
     "Answer", "Answerer", "Candidate", "Classification", "Classifier", "ConfigError", "CorpusError", "Decoder",
     "Encoder", "Filled", "Filler", "Finished", "FolderError", "Generating", "Index", "Inspection", "Label", "Match",
-    "ModelInfo", "Plan", "Preparing", "Progress", "RegardError", "RunError", "Sample", "Story", "TokenScore",
-    "TranslateOptions", "Translation", "Translator", "Validated", "Writer", "distill", "distilling", "induction",
-    "load", "phrasebook", "record_attention", "record_hidden", "train", "training", "without_residuals",
+    "ModelInfo", "Page", "Plan", "Preparing", "Progress", "RegardError", "RunError", "Sample", "Story",
+    "TokenScore", "TranslateOptions", "Translation", "Translator", "Validated", "Writer", "distill", "distilling",
+    "induction", "load", "phrasebook", "record_attention", "record_hidden", "show", "train", "training",
+    "without_residuals",
 ]  # fmt: skip
 
 

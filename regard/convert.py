@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import files
 from importlib.util import find_spec
@@ -22,12 +23,15 @@ from regard.engines.cache import CTranslate2Cache
 from regard.engines.packed import Precision
 from regard.errors import ConfigError, FolderError
 from regard.families import all_families, find_surface
+from regard.files import write_whole
 from regard.folder import CONFIG, FORMAT, WEIGHTS, Content, ModelFolder, ModelInfo, refuse_existing, write_model
 from regard.formats import bert, bert_generation
 from regard.formats.tokenizers import CONFIG as TOKENIZING
 from regard.formats.weights import copy_weights, list_weights
 from regard.load import load
-from regard.look.live import to_page
+from regard.look.export import to_frame
+from regard.look.live import join_engine, pack_model, to_page
+from regard.look.marks import refuse_file_of_others
 from regard.model.size import count_parameters
 from regard.training.card import describe_comparison, import_card
 from regard.training.lineage import read_licence
@@ -156,6 +160,34 @@ def _to_page(folder: ModelFolder, to: Path, precision: Precision | None) -> str:
 def make_page(opened: Any, name: str, precision: Precision | None = None, given: dict[str, str] | None = None) -> str:
     """A page that holds a model and runs it; given: texts to begin with, by field."""
     return to_page(*page_parts(opened, name, precision, given))
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that holds a model and runs it: a notebook shows it."""
+
+    html: str
+
+    def save(self, path: str | Path) -> None:
+        """Writes it, but never over a file of another program."""
+        refuse_file_of_others(Path(path))
+        write_whole(Path(path), self.html)
+
+    def _repr_html_(self) -> str:
+        return to_frame(self.html)
+
+
+def show(model: Any, text: str = "", *, story: str = "", precision: Precision | None = None) -> Page:
+    """The model live in a page, of a notebook or to be saved; text, story: what it begins with."""
+    given = {name: value for name, value in (("text", text), ("story", story)) if value}
+    return Page(make_page(model, model.name, precision, given))
+
+
+def share_model(opened: Any, name: str) -> bytes:
+    """What the page of a server needs to run a model itself, as JSON: the same that a saved page holds."""
+    about, tokenizer, weights, precision, scripts = page_parts(opened, name)
+    packed = pack_model(about, tokenizer, weights, precision) | {"engine": join_engine(scripts[1])}
+    return json.dumps(packed, ensure_ascii=False).encode()
 
 
 def page_parts(

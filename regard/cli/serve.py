@@ -27,6 +27,9 @@ def serve_models(
         str | None, typer.Option(help="The key that clients must send as a bearer token.", envvar="REGARD_API_KEY")
     ] = None,
     without_key: Annotated[bool, typer.Option("--without-key", help="Serve other machines without a key.")] = False,
+    share_weights: Annotated[
+        bool, typer.Option("--share-weights", help="Send the models to the page, which runs them itself.")
+    ] = False,
     queue: Annotated[int | None, typer.Option(min=1000, help="Most queued tokens; default 100000.")] = None,
     verbose: Annotated[
         bool, typer.Option("--log", help="Log each request as a line of JSON, without its text.")
@@ -38,7 +41,7 @@ def serve_models(
       regard serve models/en-de models/tales --port 8000
     """
     with stopped_by_signals(_end):  # nothing was begun, or all is done
-        _serve(models, host, port, names or [], api_key, without_key, queue, verbose)
+        _serve(models, host, port, names or [], api_key, without_key, share_weights, queue, verbose)
 
 
 GRACE = 5.0  # seconds for what is still computed, though its client is gone, to end by itself
@@ -52,7 +55,7 @@ def _end() -> None:
 
 def _serve(
     models: list[Path], host: str, port: int, names: list[str], api_key: str | None, without_key: bool,
-    queue: int | None, verbose: bool,
+    share_weights: bool, queue: int | None, verbose: bool,
 ) -> None:  # fmt: skip
     try:
         from regard.serve.app import LOOPBACK, serve
@@ -70,13 +73,15 @@ def _serve(
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
         logging.getLogger("regard.serve").setLevel(logging.INFO)
     limits = Limits() if queue is None else replace(Limits(), queued_tokens=queue)
-    registry = ModelRegistry(models, limits)
+    registry = ModelRegistry(models, limits, share_weights)
     shown = f"[{host}]" if ":" in host else host
 
     def ready(real: int) -> None:
         for model in registry.models.values():
             facts = list(map(str, model.surface.facts(model.opened).values()))
             print_status(f"{model.name}: {model.task}" + (f", {' to '.join(facts)}" if facts else ""))
+        for name, why in registry.not_shared.items():
+            print_status(f"Note: {name} is not sent to the page: {why}")
         print_status(f"http://{shown}:{real} (Ctrl-C stops)")
 
     serve(registry, host, port, names, api_key, ready)

@@ -86,6 +86,11 @@ class Pipeline(Movable):
         return ids
 
     @property
+    def name(self) -> str:
+        """That of its folder."""
+        return self._folder.folder.resolve().name
+
+    @property
     def architecture(self) -> str:
         """The class whose numbers it gives: one of `transformers`, or ours where they have none."""
         return str(self.info.architecture or (self._folder.config.get("architectures") or ["unknown"])[0])

@@ -101,9 +101,9 @@ def make_head(title: str, style: str, policy: str = POLICY) -> str:
     )
 
 
-def to_frame(seen: Inspection) -> str:
-    """The page in a frame, as notebooks show it."""
-    page = escape(to_html(seen), quote=True)
+def to_frame(page: str) -> str:
+    """A page in a frame, as notebooks show it."""
+    page = escape(page, quote=True)
     return f'<iframe srcdoc="{page}" style="width:100%;height:{HEIGHT}px;border:0" sandbox="allow-scripts"></iframe>'
 
 

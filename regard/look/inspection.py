@@ -133,7 +133,7 @@ class Inspection:
                 raise ConfigError(f"{path} does not end in {', '.join(MARKS)}; these can be written")
 
     def _repr_html_(self) -> str:
-        return to_frame(self)
+        return to_frame(to_html(self))
 
     @cached_property
     def facts(self) -> dict[str, Any]:

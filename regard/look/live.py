@@ -47,12 +47,11 @@ def to_page(
     packed = pack_model(about, tokenizer, weights, precision)
     panel, engine = scripts
     shown = [read_part(f"{name}.js") for name in (*SCRIPTS, "live", "model")]
-    run = [read_engine_part(name) for name in ENGINE] + [engine, read_engine_part("worker"), "engine.listen(self);\n"]
     style = read_part("look.css") + read_part("app.css")
     return "".join([
         make_head(str(about["label"]), style, LIVE_POLICY), make_data("about", packed["about"]),
         "<script>\n", "\n".join([*shown, panel]), "\nregard.openModel(document.querySelector('main'));\n</script>\n",
-        make_data("engine", json.dumps("\n".join(run), ensure_ascii=False)),
+        make_data("engine", json.dumps(join_engine(engine), ensure_ascii=False)),
         make_data("tokenizer", packed["tokenizer"]), make_data("weights", packed["weights"]), "</body>\n</html>\n",
     ])  # fmt: skip
 
@@ -111,6 +110,12 @@ def _check_part(place: str, part: dict[str, Any] | None) -> None:
         raise ConfigError(f"the page cannot split text as this model does: its {place} is {kind} {odd or ''}")
     for inner in part.get("pretokenizers", part.get("decoders", [])):
         _check_part(place, inner)
+
+
+def join_engine(script: str) -> str:
+    """What runs in the worker; script: of the family."""
+    parts = [read_engine_part(name) for name in ENGINE] + [script, read_engine_part("worker"), "engine.listen(self);\n"]
+    return "\n".join(parts)
 
 
 def read_engine_part(name: str) -> str:

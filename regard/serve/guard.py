@@ -29,8 +29,9 @@ from regard.serve.registry import ModelRegistry
 
 OPEN = {"/health", "/ready"}  # routes that neither compute nor read anything
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; worker-src blob:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
 )
 EVERYWHERE = {"0.0.0.0", "::"}  # who listens on all addresses answers to all of them
 BODY = "regard.body"  # where a scope holds the whole body of its request

@@ -55,6 +55,14 @@ def make_own(registry: ModelRegistry) -> APIRouter:
         """What is served."""
         return [model.describe() for model in registry.models.values()]
 
+    @router.get("/models/{name}/weights")
+    async def weights(name: str) -> Response:
+        """All that a page needs to run a model itself; only with --share-weights."""
+        model = registry.find(name)
+        if model.shared is None:
+            raise RequestError(403, f"the weights of {name} stay here; `regard serve --share-weights` would send them")
+        return Response(model.shared, media_type="application/json")
+
     surfaces = {name: find_surface(name) for name in all_families()}
     for name, surface in surfaces.items():
         if surface.body is not None:

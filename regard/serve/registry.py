@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from regard.errors import ConfigError, FolderError
@@ -35,6 +36,7 @@ class Served:
     def __init__(self, name: str, folder: Path, limits: Limits, is_bulk: bool = False) -> None:
         self.name, self.folder, self.limits = name, folder, limits
         self.opened: Any = load(folder)
+        self.shared: bytes | None = None  # what a page needs to run it, where weights are sent
         self.task = self.opened.info.task
         self.surface: Surface = find_surface(self.task)
         self._apart = Apart(folder, self.opened.info, limits.look_weights)
@@ -97,6 +99,7 @@ class Served:
             "scores": self.opened.info.scores,
             "fields": body.model_json_schema()["properties"] if body else {},
             "is_looked_into": self.surface.look is not None,
+            "is_shared": self.shared is not None,
             "script": f"/page/{self.task}.js" if self.surface.page else None,
             **self.surface.facts(self.opened),
         }
@@ -105,9 +108,10 @@ class Served:
 class ModelRegistry:
     """All models that are served."""
 
-    def __init__(self, folders: Sequence[Path], limits: Limits) -> None:
-        """Refuses folders that are no models at once; the models themselves are opened by `load`."""
+    def __init__(self, folders: Sequence[Path], limits: Limits, shares_weights: bool = False) -> None:
+        """Refuses folders that are no models at once; the models themselves are opened by `open_all`."""
         self.limits, self.is_ready, self.is_draining = limits, False, False
+        self.shares_weights, self.not_shared = shares_weights, dict[str, str]()  # of models that stay here, why
         names = [folder.resolve().name for folder in folders]
         if len(set(names)) < len(names):
             raise ConfigError(f"two of the models are called the same ({', '.join(names)}); rename a folder")
@@ -126,6 +130,14 @@ class ModelRegistry:
                 return
             if self._is_model(name):
                 self.models[name] = Served(name, folder, self.limits, is_bulk)
+                if self.shares_weights:
+                    self._share(self.models[name])
+
+    def _share(self, model: Served) -> None:
+        try:
+            model.shared = resolve_name("regard.convert:share_model")(model.opened, model.name)
+        except ConfigError as problem:
+            self.not_shared[model.name] = str(problem)
 
     @property
     def splitting(self) -> list[Path]:

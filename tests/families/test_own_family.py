@@ -106,7 +106,9 @@ def test_the_command_line_knows_it(regard, model):
     assert "mirror" in regard("info", model).stdout
     assert "a" in regard("look", model, "abc").stdout
     regard("look", model, "abc", "--to", "look.html")
-    assert "<html" in (model.parent / "look.html").read_text()
+    assert "regard-seen" in (model.parent / "look.html").read_text()  # it has no engine for a page, and is recorded
+    told = regard("export", model, "--as", "page", "--to", "live.html", code=1).stderr
+    assert "does not run in a page" in told and not (model.parent / "live.html").exists()
 
 
 def test_importing_its_pipeline_imports_no_torch(regard):

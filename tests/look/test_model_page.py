@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 import pytest
 from browser import opened_browser
+from hostile import reseal
 
 import regard
 from regard.convert import export_model, make_page
@@ -134,6 +135,52 @@ def test_hostile_names_and_texts_are_inert(visit, folder, tmp_path):
     page.wait_for_selector(".look .stage .sentence")
     assert page.evaluate("window.bad") is None and page.query_selector("main img") is None
     assert "onerror" in page.inner_text("h1")
+
+
+def test_a_hostile_label_and_a_hostile_card_are_inert(visit, classifier_folder, tmp_path):
+    place = shutil.copytree(classifier_folder, tmp_path / "m", ignore=shutil.ignore_patterns("run"))
+    config = json.loads((place / "config.json").read_text(encoding="utf-8"))
+    labels = next(part for part in (config, config.get("model", {})) if "labels" in part)["labels"]
+    labels[:] = [f"</script>{HOSTILE}{number}" for number in range(len(labels))]
+    (place / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (place / "README.md").write_text(f"# </script>{HOSTILE}", encoding="utf-8")
+    reseal(place)
+    page = visit(place, text="The old dog sleeps.")
+    page.wait_for_selector(".look .stage")
+    assert page.evaluate("window.bad") is None and page.query_selector("main img") is None
+    assert "onerror" in page.inner_text(".answer strong")
+
+
+def test_a_notebook_shows_the_page_and_runs_the_model_in_a_frame_without_rights(browser, folder, translator):
+    shown = regard.show(regard.load(folder), TEXT)
+    page = browser.new_page()
+    page.set_content(f"<!doctype html>{shown._repr_html_()}")
+    frame = page.frames[1]
+    frame.wait_for_selector(".look .stage .sentence")
+    assert frame.inner_text(".sentence[aria-live]").split() == translator(TEXT).split()
+    page.close()
+
+
+def test_a_page_that_is_shown_can_be_saved_but_not_over_a_file_of_others(folder, tmp_path):
+    shown = regard.show(regard.load(folder))
+    shown.save(tmp_path / "model.html")
+    assert (tmp_path / "model.html").read_text(encoding="utf-8") == shown.html
+    (tmp_path / "theirs.html").write_text("<p>mine</p>")
+    with pytest.raises(ConfigError, match="theirs"):
+        shown.save(tmp_path / "theirs.html")
+
+
+def test_without_webassembly_the_page_computes_the_same(browser, folder, tmp_path):
+    path = tmp_path / "plain.html"
+    html = make_page(regard.load(folder), "plain", "float32")
+    found = []
+    for policy in ("script-src 'wasm-unsafe-eval'", "script-src"):
+        path.write_text(html.replace("script-src 'wasm-unsafe-eval'", policy), encoding="utf-8")
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        found.append(page.evaluate(ASK, ["/api/look", {"text": TEXT}]))
+        page.close()
+    assert near(found[0]["token_scores"], found[1]["token_scores"]) and found[0]["answer"] == found[1]["answer"]
 
 
 def test_the_file_names_no_address_and_is_small(folder, tmp_path):

@@ -191,6 +191,8 @@ interface Regard {
   askStream(path: string, fields: Record<string, unknown>, signal: AbortSignal, take: (part: any) => void): Promise<unknown>;
   isHere?: boolean; // whether the model is in the page
   connect(worker: Worker): (path: string, fields?: Record<string, unknown>, signal?: AbortSignal, take?: (part: any) => void) => Promise<any>;
+  startModel(about: any, parts: { engine: string; tokenizer: string; weights: string }): Worker;
+  runShared(models: any[]): void;
   openModel(box: HTMLElement): void;
   flat(map: number[][] | Float32Array): Float32Array;
   flatMap(data: Inspected, about: Kind, key: string): Float32Array;

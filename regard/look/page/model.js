@@ -35,6 +35,14 @@ regard.connect = (worker) => {
   });
 };
 
+// Starts the model: its script runs in a worker made of a Blob, as a page from a disk cannot start one by its path.
+regard.startModel = (about, { engine, tokenizer, weights }) => {
+  const worker = new Worker(URL.createObjectURL(new Blob([engine], { type: "text/javascript" })));
+  worker.onerror = (problem) => regard.complain(problem.message || "the model in this page cannot be started by this browser");
+  worker.postMessage({ about, tokenizer, weights });
+  return worker;
+};
+
 // Draws the family's panel at once; the model is read when the whole file is there.
 regard.openModel = (box) => {
   const about = JSON.parse(regard.readHere("about") ?? "{}");
@@ -48,10 +56,8 @@ regard.openModel = (box) => {
   box.append(regard.make("header", {}, regard.make("h1", {}, "regard ", regard.make("bdi", {}, about.label))),
     regard.make("p", { id: "trouble", role: "alert", hidden: true }), regard.panels[about.task](about));
   const read = () => {
-    const script = new Blob([JSON.parse(regard.readHere("engine") ?? '""')], { type: "text/javascript" });
-    const worker = new Worker(URL.createObjectURL(script));
-    worker.onerror = (problem) => regard.complain(problem.message || "the model in this page cannot be started by this browser");
-    worker.postMessage({ about, tokenizer: regard.readHere("tokenizer"), weights: regard.readHere("weights") });
+    const [tokenizer, weights] = ["tokenizer", "weights"].map((name) => regard.readHere(name) ?? "");
+    const worker = regard.startModel(about, { engine: JSON.parse(regard.readHere("engine") ?? '""'), tokenizer, weights });
     document.getElementById("regard-weights")?.remove(); // the worker has its own
     start(worker);
   };

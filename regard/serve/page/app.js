@@ -27,10 +27,14 @@ regard.load = (script) => new Promise((done, failed) => {
   try {
     /** @type {any[]} */
     const models = await regard.askJson("/api/models"), runs = await regard.askJson("/api/runs");
+    regard.runShared(models);
     for (const script of new Set(models.map((model) => model.script).filter(Boolean))) await regard.load(script);
     for (const model of models) {
       const draw = model.script ? regard.panels[model.task] : "text" in model.fields ? regard.panels.plain : null;
-      if (draw) open(model.source ? `${model.id} (${model.source} → ${model.target})` : model.id, () => draw(model));
+      if (draw) open(model.source ? `${model.id} (${model.source} → ${model.target})` : model.id, () => {
+        regard.isHere = model.is_shared;
+        return draw(model);
+      });
     }
     for (const run of runs) open(`training: ${run}`, () => regard.panels.run(run));
     tabs.append(theme);

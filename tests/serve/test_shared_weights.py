@@ -1,0 +1,54 @@
+"""A server keeps its weights, unless it is started to send them; then its page runs the models and asks nothing."""
+
+import json
+
+import pytest
+from browser import opened_browser
+from server import Server
+
+TEXT = "The old dog sleeps."
+
+
+def test_no_weights_are_sent_unless_asked_for(server):
+    models = server.ask("/api/models")[1]
+    assert models and not any(model["is_shared"] for model in models)
+    for model in models:
+        status, answer, _ = server.ask(f"/api/models/{model['id']}/weights")
+        assert status == 403 and "--share-weights" in answer["error"]
+    assert server.ask("/api/models/none/weights")[0] == 404
+    every = server.ask("/openapi.json")[1]["paths"]
+    for path in (path for path, ways in every.items() if "get" in ways and "{" not in path):
+        assert len(json.dumps(server.ask(path)[1])) < 200_000, path  # the smallest model has more
+
+
+@pytest.fixture(scope="module")
+def sharing(folder, writer_folder):
+    running = Server([folder, writer_folder], "--share-weights", "--api-key", "a long key")
+    yield running
+    running.stop()
+
+
+def test_weights_need_the_key_as_all_else(sharing):
+    assert sharing.ask("/api/models/en-fr/weights")[0] == 401
+    status, parts, _ = sharing.ask("/api/models/en-fr/weights", headers={"Authorization": "Bearer a long key"})
+    assert status == 200 and set(parts) == {"about", "tokenizer", "weights", "engine"}
+
+
+def test_the_page_runs_shared_models_itself(sharing, translator):
+    with opened_browser() as browser:
+        page = browser.new_page()
+        trouble, asked = [], []
+        page.on("pageerror", lambda problem: trouble.append(str(problem)))
+        page.on("request", lambda request: asked.append((request.method, request.url)))
+        page.add_init_script("sessionStorage.setItem('regard-key', 'a long key')")
+        page.goto(sharing.url)
+        page.fill("textarea", TEXT)
+        page.wait_for_selector(".look .stage .sentence")
+        assert page.inner_text(".sentence[aria-live]").split() == translator(TEXT).split()
+        page.click("[data-model='tales']")
+        page.fill("textarea", "The old")
+        page.click("[data-act='write']")
+        page.wait_for_selector(".look .stage")
+        assert page.inner_text(".written").startswith("The old")
+        assert trouble == [] and not [url for method, url in asked if method == "POST"]
+        assert [url.split("/")[-2] for _, url in asked if url.endswith("/weights")] == ["en-fr", "tales"]
