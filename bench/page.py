@@ -1,22 +1,27 @@
 """The model in a page, in Chromium on this machine: equal to torch, and fast.
 
 - tokenizers: ids of 10,000 nasty strings for every tokenizer that is trained (in node); how many differ (goal 0).
-- equal: 1,000 texts for each translator that is given, in float32 and in float16, against torch with the same weights.
-  Greedy tokens may differ only where the two best logits are closer than 1e-4 (ties); attention within 1e-4.
+- equal: 1,000 texts for a small model of each family (or those that are given), in float32 and in float16, against
+  torch with the same weights. Greedy tokens and answers may differ only where the two best logits are closer than 1e-4
+  (ties); attention within 1e-4.
 - fast: a translator of the shape tiny, trained for a moment: a translation of 15 tokens with all heads recorded (goal
-  150 ms), first paint (goal 1 s), and the file against 1.4 times its weights, 250 kB and the tokenizer.
+  150 ms), one of its heads off and all redrawn (goal 100 ms), first paint (goal 1 s), how long a key waits meanwhile,
+  and the file against 1.4 times its weights, 250 kB and the tokenizer.
 """
 
 import base64
 import json
+import math
 import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +31,52 @@ from measure import arguments, record
 import regard
 from regard.convert import make_page
 from regard.engines.packed import round_weights
+from regard.text.stories import write_stories
 
 TESTS = Path(__file__).parents[1] / "tests" / "page"
-TEXTS, NASTY, VISITS, TOKENS = 1000, 10_000, 5, 15
-ASK = """async ([path, some]) => {
+NASTY, VISITS, TOKENS, WRITTEN, STEPS = 10_000, 5, 15, 20, 150
+ASK = """async (asked) => {
   const plain = (_, value) => (ArrayBuffer.isView(value) ? [...value] : value), found = [];
-  for (const fields of some) found.push(await regard.askJson(path, fields));
+  for (const [path, fields] of asked) found.push(await regard.askJson(path, fields));
   return JSON.stringify(found, plain);
 }"""
+# A translation; a look at it, drawn; a look with a head off, drawn anew; and how late timers of the page are meanwhile.
 TIMED = """async (fields) => {
-  const began = performance.now();
-  await regard.askJson("/api/translate", fields);
-  const middle = performance.now();
-  await regard.askJson("/api/look", fields);
-  return [middle - began, performance.now() - middle];
+  let last = performance.now(), late = 0;
+  const timer = setInterval(() => {
+    late = Math.max(late, performance.now() - last - 4);
+    last = performance.now();
+  }, 4);
+  const box = document.createElement("section"), times = [];
+  document.body.append(box);
+  const run = async (work) => {
+    const began = performance.now();
+    await work();
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    times.push(performance.now() - began);
+  };
+  const look = async (more) => {
+    const seen = await regard.askJson("/api/look", { ...fields, ...more });
+    regard.show(box, new regard.LiveData(seen));
+  };
+  const found = await regard.askJson("/api/translate", fields), target = found.translations[0].text;
+  await run(() => regard.askJson("/api/translate", fields));
+  await run(() => look({ target }));
+  await run(() => look({ target, edits: [{ what: "off", name: "decoder.blocks.0.cross_attention", head: 0 }] }));
+  clearInterval(timer);
+  box.remove();
+  return [...times, late];
 }"""
 
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--models", type=Path, nargs="*", default=[], help="translators, for `equal`")
+    parser.add_argument(
+        "--models", type=Path, nargs="*", default=[], help="for `equal`; default: small ones, trained now"
+    )
+    parser.add_argument("--names", nargs="*", default=[], help="only these of the small ones")
     parser.add_argument("--text", type=Path, help="lines for them; default: held-out sentences of the phrasebook")
+    parser.add_argument("--texts", type=int, default=1000)
     parser.add_argument("--parts", default="tokenizers,equal,fast")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -56,7 +86,7 @@ def main() -> None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
+def visited(path: Path) -> Iterator[Any]:
     """A page in a browser without a screen."""
     from playwright.sync_api import sync_playwright
 
@@ -91,54 +121,129 @@ def tokenizers(given: Any, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]
     yield "tokenizers", {"strings": NASTY, "differ": differ}
 
 
+@dataclass(frozen=True)
+class Case:
+    """What is asked of a model in a page, and what the library says to the same."""
+
+    path: str
+    fields: dict[str, Any]
+    mine: Callable[[Any], Any]  # of the page's answer, what is compared
+    theirs: Any
+    look: dict[str, Any]  # what is looked into there
+    seen: Callable[[], Any]  # and here
+
+
+def translations(opened: Any, texts: list[str]) -> Iterator[Case]:
+    for text, found in zip(texts, opened.translate_all(texts, beam=1), strict=True):
+        look = {"text": text, "target": found.text} if found.text else {}
+        yield Case("/api/translate", {"text": text, "beam": 1}, lambda one: one["translations"][0]["tokens"],
+                   found.tokens, look, partial(opened.look, text, found.text))  # fmt: skip
+
+
+def continuations(opened: Any, texts: list[str]) -> Iterator[Case]:
+    for text in texts:
+        prompt = text[: len(text) // 2]
+        found = opened(prompt, tokens=WRITTEN, temperature=0)
+        fields = {"prompt": prompt, "temperature": 0, "top_p": 1, "max_tokens": WRITTEN}
+        whole = {"text": prompt + found}
+        yield Case("/v1/completions", fields, lambda one: one["text"], found, whole, partial(opened.look, **whole))
+
+
+def fillings(opened: Any, texts: list[str]) -> Iterator[Case]:
+    for number, text in enumerate(texts):
+        words = text.split()
+        words[number % len(words)] = "[MASK]"
+        masked = " ".join(words)
+        best = [gap[0].text for gap in opened.fill(masked).gaps]
+        yield Case("/api/fill", {"text": masked}, lambda one: [gap[0]["text"] for gap in one["gaps"]], best,
+                   {"text": masked}, partial(opened.look, masked))  # fmt: skip
+
+
+def answers(opened: Any, texts: list[str]) -> Iterator[Case]:
+    for story in regard.induction(len(texts), seed=1):
+        told, question = list(story.sentences), story.question
+        fields = {"story": told, "question": question}
+        yield Case("/api/answer", fields, lambda one: one["text"], opened(told, question),
+                   {"story": told, "text": question}, partial(opened.look, question, story=told))  # fmt: skip
+
+
+def labels(opened: Any, texts: list[str]) -> Iterator[Case]:
+    for text, found in zip(texts, opened.classify_all(texts), strict=True):
+        yield Case("/api/classify", {"text": text}, lambda one: one["texts"][0]["label"], found.label, {"text": text},
+                   partial(opened.look, text))  # fmt: skip
+
+
+CASES = {"translate": translations, "write": continuations, "fill": fillings, "answer": answers, "classify": labels}
+
+
+def train_all(folder: Path, names: list[str]) -> Iterator[Path]:
+    """A small model of each family and kind, trained for a moment on text that comes along."""
+    shape = {"layers": 2, "width": 64, "heads": 4, "ffn_width": 128}
+    phrases = regard.phrasebook("en", "fr", 400)
+    source, target, stories, table = (folder / name for name in ("train.en", "train.fr", "stories.txt", "labels.tsv"))
+    source.write_text("".join(one.source + "\n" for one in phrases), encoding="utf-8")
+    target.write_text("".join(one.target + "\n" for one in phrases), encoding="utf-8")
+    stories.write_text(write_stories(regard.induction(200)), encoding="utf-8")
+    table.write_text("".join(f"en\t{one.source}\nfr\t{one.target}\n" for one in phrases), encoding="utf-8")
+    llama = {"positions": "rotary", "norm_kind": "rms", "is_gated": True, "activation": "silu", "has_bias": False}
+    pairs = {"source": source, "target": target}
+    kinds: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+        "translator": ("translate", pairs, shape),
+        "translator, post-norm": ("translate", pairs, shape | {"norm": "post"}),
+        "writer": ("write", {"text": source}, shape),
+        "writer, Llama": ("write", {"text": source}, shape | llama),
+        "filler": ("fill", {"text": source}, shape),
+        "memory network": ("answer", {"stories": stories}, {"restarts": 1}),
+        "story Transformer": ("answer", {"stories": stories}, {"kind": "transformer", "width": 32, "ffn_width": 64}),
+        "classifier": ("classify", {"text": table}, {"buckets": 4096}),
+    }
+    for name, (family, given, model) in kinds.items():
+        if not names or name in names:
+            settings = {"model": model, "stop": {"steps": STEPS}, "threads": 1}
+            regard.train(family, to=folder / name, settings=settings, **given)
+            yield folder / name
+
+
 def equal(given: Any, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    phrases = regard.phrasebook("en", "fr", TEXTS, held_out=True)
-    texts = (
-        given.text.read_text(encoding="utf-8").split("\n")[:TEXTS] if given.text else [one.source for one in phrases]
-    )
-    for model in given.models:
+    phrases = regard.phrasebook("en", "fr", given.texts, held_out=True)
+    texts = given.text.read_text(encoding="utf-8").split("\n") if given.text else [one.source for one in phrases]
+    for model in given.models or train_all(folder, given.names):
         for precision in ("float32", "float16"):
-            translator = regard.load(model, engine="torch")
-            weights = round_weights(dict(translator.model.state_dict()), precision)
-            translator.model.load_state_dict(weights)
+            opened = regard.load(model, engine="torch")
+            opened.model.load_state_dict(round_weights(dict(opened.model.state_dict()), precision))
             path = folder / "model.html"
-            path.write_text(make_page(translator, model.name, precision), encoding="utf-8")
-            longest = translator.most_tokens["longest"]  # longer ones are split by the library, and refused by a page
-            short = [text for text in texts if len(translator.tokenizer.encode(text)) <= longest]
-            yield f"{model.name}, {precision}", compare(translator, path, short)
+            path.write_text(make_page(opened, model.name, precision), encoding="utf-8")
+            longest = getattr(opened, "most_tokens", {}).get("longest")  # longer ones are split here, refused by a page
+            fit = [text for text in texts if text.strip()]
+            fit = [text for text in fit if not longest or len(opened.tokenizer.encode(text)) <= longest][: given.texts]
+            yield f"{model.name}, {precision}", compare(path, CASES[opened.info.task](opened, fit))
 
 
-def compare(translator: Any, path: Path, texts: list[str]) -> dict[str, Any]:
-    """Greedy translations and the attention of forced ones, in the page and by torch."""
-    with opened(path) as page:
-        asked = [{"text": text, "beam": 1} for text in texts]
-        mine = [one["translations"][0] for one in json.loads(page.evaluate(ASK, ["/api/translate", asked]))]
-        theirs = list(translator.translate_all(texts, beam=1))
-        pairs = list(zip(texts, mine, theirs, strict=True))
-        differ = [(text, one, other) for text, one, other in pairs if one["tokens"] != other.tokens]
-        ties = sum(is_tie(translator, text, one["tokens"], other) for text, one, other in differ)
-        distance = 0.0
-        for text, _, other in pairs:
-            fields = {"text": text, "target": other.text}
-            (found,) = json.loads(page.evaluate(ASK, ["/api/look", [fields]]))
-            seen = translator.look(text, other.text)
-            for name, kind in seen.kinds.items():
-                weights = torch.tensor(found["kinds"][name]["weights"]).view_as(kind.weights)
-                distance = max(distance, float((weights - kind.weights).abs().max()))
-    return {"texts": len(texts), "differ": len(differ), "of them ties": ties, "attention apart": distance}
+def compare(path: Path, cases: Iterable[Case]) -> dict[str, Any]:
+    """Answers and attention, in the page and by torch."""
+    found = {"texts": 0, "differ": 0, "of them ties": 0, "attention apart": 0.0}
+    with visited(path) as page:
+        for case in cases:
+            found["texts"] += 1
+            asked = [[case.path, case.fields], *([["/api/look", case.look]] if case.look else [])]
+            answer, *looks = json.loads(page.evaluate(ASK, asked))
+            differs = case.mine(answer) != case.theirs
+            found["differ"] += differs
+            for look in looks:
+                found["of them ties"] += differs and is_tie(look)
+                seen = case.seen()
+                for name, kind in seen.kinds.items():
+                    weights = torch.tensor(look["kinds"][name]["weights"]).view_as(kind.weights)
+                    found["attention apart"] = max(
+                        found["attention apart"], float((weights - kind.weights).abs().max())
+                    )
+    return found
 
 
-@torch.inference_mode()
-def is_tie(translator: Any, text: str, mine: list[str], other: Any) -> bool:
-    """Whether the first token that differs was as good as its rival."""
-    same = next(
-        (i for i, pair in enumerate(zip(mine, other.tokens, strict=False)) if pair[0] != pair[1]), len(other.tokens)
-    )
-    model, (source,) = translator.model, translator.split([text])[2]
-    ids = translator.tokenizer.encode_targets([other.text])[0][:same]
-    hidden = model(torch.tensor([source]), torch.tensor([[model.start_id, *ids]]))
-    best = model.logits(hidden[0, -1]).topk(2).values
-    return float(best[0] - best[1]) < 1e-4
+def is_tie(look: dict[str, Any]) -> bool:
+    """Whether somewhere the two best were as good as each other."""
+    best = [[math.log(max(p, 1e-30)) for _, p in one["alternatives"][:2]] for one in look["token_scores"]]
+    return any(len(two) == 2 and two[0] - two[1] < 1e-4 for two in best)
 
 
 def fast(given: Any, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -157,19 +262,22 @@ def fast(given: Any, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     path.write_text(html := make_page(translator, "tiny"), encoding="utf-8")
     held = dict(re.findall(r'id="regard-(\w+)">(.*?)</script>', html, re.S))
     weights, tokenizer = (len(base64.b64decode(held[name])) for name in ("weights", "tokenizer"))
-    paints, translations, inspections = [], [], []
+    paints: list[float] = []
+    times: list[list[float]] = []
     for _ in range(VISITS):
-        with opened(path) as page:
+        with visited(path) as page:
             paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"))
             for text in texts[:VISITS]:
-                translating, looking = page.evaluate(TIMED, {"text": text, "beam": 1})
-                translations.append(translating)
-                inspections.append(looking)
+                times.append(page.evaluate(TIMED, {"text": text, "beam": 1}))
+    translating, looking, redrawing, late = (round(statistics.median(some)) for some in zip(*times, strict=True))
     yield (
         "fast",
         {
-            "translate_ms": round(statistics.median(translations)),
-            "look_ms": round(statistics.median(inspections)),
+            "translate_ms": translating,
+            "look_ms": looking,
+            "translate_and_look_ms": translating + looking,
+            "head_off_ms": redrawing,
+            "key_waits_ms": late,
             "first_paint_ms": round(statistics.median(paints)),
             "file_kb": round(len(html.encode()) / 1000),
             "allowed_kb": round((1.4 * weights + 250_000 + tokenizer) / 1000),

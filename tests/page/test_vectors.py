@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import unicodedata
+from importlib.resources import files
 from itertools import product
 
 import pytest
@@ -20,6 +21,7 @@ from regard.decoding.sample import sample
 from regard.decoding.settings import Sampling, Search
 from regard.engines.packed import pack_weights, round_weights
 from regard.engines.torch import TextStep, translate_ids
+from regard.families import FAMILIES, find_surface
 from regard.families.classify.look import _word_vectors
 from regard.look.attribution import silence
 from regard.look.live import ENGINE, read_engine_part
@@ -56,9 +58,9 @@ COMPARE = """({ networks = [], tokenizers = [] }) => [
 @pytest.fixture(scope="module")
 def page():
     """An empty page with the engine in it."""
-    package = HERE.parent.parent / "regard" / "families"
-    engines = [path.read_text(encoding="utf-8") for path in package.glob("*/*er.js")]
-    scripts = [*(read_engine_part(name) for name in ENGINE), *engines]
+    named = [surface.engine.partition(":") for surface in map(find_surface, FAMILIES) if surface.engine]
+    engines = [files(package).joinpath(file).read_text(encoding="utf-8") for package, _, file in named]
+    scripts = [*map(read_engine_part, ENGINE), *engines]
     with opened_browser() as browser:
         page = browser.new_page()
         page.add_script_tag(content="\n".join([*scripts, (HERE / "vectors.js").read_text(encoding="utf-8")]))

@@ -22,8 +22,8 @@ def test_no_weights_are_sent_unless_asked_for(server):
 
 
 @pytest.fixture(scope="module")
-def sharing(folder, writer_folder):
-    running = Server([folder, writer_folder], "--share-weights", "--api-key", "a long key")
+def sharing(folders):
+    running = Server(folders[:2], "--share-weights", "--api-key", "a long key")
     yield running
     running.stop()
 
