@@ -1,7 +1,8 @@
 """Samples the next token: functions from logits to logits, and one from logits to ids. Knows no network."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from random import Random
 
 import torch
 from torch import Tensor
@@ -39,9 +40,26 @@ def shape(logits: Tensor, sampling: Sampling) -> Tensor:
 
 def draw(logits: Tensor, generator: torch.Generator) -> Tensor:
     """Samples one id per row. logits (B, V) -> (B,); a function of the logits and the generator alone."""
+    return _at(logits, torch.rand(len(logits), 1, dtype=torch.float64, generator=generator))
+
+
+def _at(logits: Tensor, points: Tensor) -> Tensor:
+    """The ids at points of the distribution, 0 to 1. logits (B, V) · points (B, 1) -> (B,)"""
     mass = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)  # (B, V); not every device has doubles
-    point = torch.rand(len(mass), 1, dtype=torch.float64, generator=generator) * mass[:, -1:]  # (B, 1)
-    return torch.searchsorted(mass, point, right=True).squeeze(-1).clamp(max=mass.shape[-1] - 1).to(logits.device)
+    found = torch.searchsorted(mass, points * mass[:, -1:], right=True).squeeze(-1)  # (B,)
+    return found.clamp(max=mass.shape[-1] - 1).to(logits.device)
+
+
+class SeededRows:
+    """Samples one id per row, each row with numbers of its own: what it draws does not depend on its neighbours."""
+
+    def __init__(self, seeds: Sequence[str], sampling: Sampling) -> None:
+        self._numbers, self._sampling = [Random(seed) for seed in seeds], sampling
+
+    def __call__(self, logits: Tensor, rows: list[int]) -> Tensor:
+        """logits (B, V) of these rows -> (B,)"""
+        points = torch.tensor([[self._numbers[row].random()] for row in rows], dtype=torch.float64)  # (B, 1)
+        return _at(shape(logits, self._sampling), points)
 
 
 def sample(step: Step, logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Iterator[int]:

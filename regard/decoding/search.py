@@ -6,7 +6,7 @@ have finished as there are beams, and finished ones are ranked by score / length
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import torch
@@ -17,6 +17,9 @@ from regard.decoding.found import Hypothesis
 from regard.decoding.settings import Search
 
 BLOCK = 64  # values whose maximum is taken together
+
+
+Pick = Callable[[Tensor, list[int]], Tensor]  # logits (B, V), and which row of the first each is -> ids (B,)
 
 
 class Step(Protocol):
@@ -39,9 +42,10 @@ def greedy(
     prefix: Sequence[int] = (),
     *,
     with_scores: bool = True,
+    pick: Pick | None = None,
 ) -> list[Hypothesis]:
-    """Greedy search: the likeliest next token, repeatedly. start (B,) · ends: any of them finishes a row · limits: most
-    tokens of each row, the end included.
+    """Greedy search: the likeliest next token, repeatedly; or the one that is picked. start (B,) · ends: any of them
+    finishes a row · limits: most tokens of each row, the end included.
 
     prefix: ids that every row begins with, already known to the step; they count towards the limit, and are not scored.
     """
@@ -52,7 +56,7 @@ def greedy(
     last = start
     while rows:
         logits = step(last)  # (B, V)
-        best = _likeliest(logits)  # (B,)
+        best = pick(logits, rows) if pick else _likeliest(logits)  # (B,)
         losses = F.cross_entropy(logits, best, reduction="none").tolist() if with_scores else [math.nan] * len(rows)
         for row, token, loss in zip(rows, best.tolist(), losses, strict=True):
             scores[row] -= loss

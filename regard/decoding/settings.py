@@ -10,6 +10,9 @@ TOKENS, TEMPERATURE = 200, 0.8  # of a text that is written
 SUPPRESSED_LOGIT = -1e9  # a logit so low that its probability is exactly 0; finite, so that sums stay finite
 
 
+CONSENSUS_TEMPERATURE = 0.5  # of translations that are sampled, of which one is taken (bench/consensus.py)
+
+
 @dataclass(frozen=True)
 class Search:
     """Settings of greedy and beam search."""
@@ -20,6 +23,8 @@ class Search:
     with_scores: bool = True  # whether scores are computed; greedy search is a little faster without
     return_attention: bool = False  # whether the attention of each step is returned
     is_fast: bool = False  # whether a shortlist of the source's likely translations is used
+    samples: int = 0  # so many are sampled instead
+    seed: int = 0  # of samples
 
 
 @dataclass(frozen=True)

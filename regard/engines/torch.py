@@ -13,8 +13,9 @@ from torch import Tensor
 
 from regard.decoding.constrained import beam_with, compare_forced
 from regard.decoding.found import Finding, Hypothesis
+from regard.decoding.sample import SeededRows
 from regard.decoding.search import beam, greedy
-from regard.decoding.settings import SUPPRESSED_LOGIT, Search
+from regard.decoding.settings import CONSENSUS_TEMPERATURE, SUPPRESSED_LOGIT, Sampling, Search
 from regard.engines.layout import group
 from regard.engines.lean import make_lean
 from regard.model.cache import KeyValueCache
@@ -168,9 +169,10 @@ class NativeTranslator:
         self._model, self._ends, self._alignment, self._places = model, ends, alignment, places
 
     def begin(
-        self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = ()
-    ) -> Finding:
-        """Runs when its result is read: the best translations of each source.
+        self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: Sequence[list[int]] = (),
+        choose: Callable[[list[Hypothesis]], list[Hypothesis]] | None = None,
+    ) -> Finding:  # fmt: skip
+        """Runs when its result is read: the best translations of each source, or what is chosen of them.
 
         limits: most tokens of each translation, the end included. prefixes: what each must begin with.
         """
@@ -183,6 +185,7 @@ class NativeTranslator:
                 found = translate_ids(
                     self._model, mine, [limits[row] for row in rows], self._ends, search, prefix=prefix
                 )
+                found = [choose(some) for some in found] if choose else found
                 yield from zip(rows, self.trace(mine, found) if search.return_attention else found, strict=True)
 
         return work
@@ -261,7 +264,7 @@ def translate_ids(
     if model.training:  # calling eval() again takes as long as a token
         model.eval()
     answers: list[list[Hypothesis]] = [[] for _ in sources]
-    for indexes in group([len(ids) for ids in sources], TOKENS_PER_BATCH // search.beams):
+    for indexes in group([len(ids) for ids in sources], TOKENS_PER_BATCH // max(search.beams, search.samples)):
         between_batches()
         rows, most = [sources[i] for i in indexes], [limits[i] for i in indexes]
         with few_threads(model.config.width) as wide_threads:
@@ -280,9 +283,26 @@ def _search(
     limits = [min(max(limit, len(prefix) + 1), model.longest) for limit in limits]
     step = DecoderStep(model, _pad(sources, model.pad_id).to(device), max(limits), wide_threads, prefix)
     start = torch.full((len(sources),), model.start_id, device=device)  # (B,)
+    if search.samples:
+        return _sample(step, start, sources, limits, ends, search, prefix)
     if search.beams == 1:
         return [[best] for best in greedy(step, start, ends, limits, prefix, with_scores=search.with_scores)]
     return beam(step, start, ends, limits, search, prefix)
+
+
+def _sample(
+    step: DecoderStep, start: Tensor, sources: list[list[int]], limits: list[int], ends: Sequence[int], search: Search,
+    prefix: Sequence[int],
+) -> list[list[Hypothesis]]:  # fmt: skip
+    """Translations of each row of one batch, drawn with the seed and the row's own source: the same in any batch."""
+    count = search.samples
+    seeds = [f"{search.seed} {number} {source}" for source in sources for number in range(count)]
+    step.keep(torch.arange(len(start), device=start.device).repeat_interleave(count))
+    found = greedy(
+        step, start.repeat_interleave(count), ends, [limit for limit in limits for _ in range(count)], prefix,
+        pick=SeededRows(seeds, Sampling(CONSENSUS_TEMPERATURE)),
+    )  # fmt: skip
+    return [found[first : first + count] for first in range(0, len(found), count)]
 
 
 def _pad(rows: list[list[int]], pad_id: int) -> Tensor:

@@ -20,6 +20,8 @@ TEXT = "The old dog sleeps in the garden."
     ("/api/translate", {"text": ["A.", "\ud800"]}, 422, "half a character"),
     ("/api/translate", {"text": "x", "beam": 500}, 422, "beam is 500"),
     ("/api/translate", {"text": "x", "n_best": 0}, 422, "n_best is 0"),
+    ("/api/translate", {"text": "x", "consensus": 1}, 422, "consensus is 1"),
+    ("/api/translate", {"text": "x", "consensus": 4, "n_best": 2}, 422, "consensus and n_best cannot"),
     ("/api/translate", {"text": "x", "model": "gaps"}, 422, "a model to fill"),
     ("/api/fill", {"text": "no gap"}, 422, "has no [MASK]"),
     ("/api/look", {"model": "en-fr", "text": "x " * 2000}, 413, "looked into"),

@@ -81,6 +81,8 @@ def test_our_own_routes_answer_as_the_library_does(server, folders):
     assert [tuple(link) for link in one["alignment"]] == found.alignment and len(one["alternatives"]) == 2
     status, told, _ = server.ask("/api/translate", {"text": TEXT, "prefix": "Le"})
     assert told["translations"][0]["text"].startswith("Le")
+    status, told, _ = server.ask("/api/translate", {"text": f"{TEXT} {TEXT}", "consensus": 4})
+    assert told["translations"][0]["text"] == translator(f"{TEXT} {TEXT}", consensus=4)
     status, told, _ = server.ask("/api/fill", {"text": "The [MASK] dog.", "top": 2})
     assert told["text"] == filler("The [MASK] dog.") and len(told["gaps"][0]) == 2
     tale = ["Brian is a frog.", "Brian is yellow.", "Greg is a frog."]

@@ -30,6 +30,7 @@ from regard.families.translate.translation import (
     put_in_words,
 )
 from regard.folder import ModelFolder
+from regard.text.consensus import closest_to_all
 from regard.text.corpus import PairFiles, kind_of, read_pairs, refuse_unread
 from regard.text.given import a_text, several_texts
 from regard.text.readers.rows import Choice
@@ -210,10 +211,16 @@ class Translator(Pipeline):
     def _begin_ids(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search, prefixes: list[list[int]]
     ) -> Finding:
+        if search.samples:  # CTranslate2 has one seed for all of its threads: what a line gets would depend on others
+            return self.native.begin(sources, limits, search, prefixes, self._closest)
         if not any(prefixes):
             return self._runner.begin(sources, limits, search)
         # With several beams, CTranslate2 never ends right after a prefix, though that may be all there is to say.
         return (self._runner if search.beams == 1 else self.native).begin(sources, limits, search, prefixes)
+
+    def _closest(self, samples: list[Hypothesis]) -> list[Hypothesis]:
+        """The one whose text is closest to the texts of all."""
+        return [samples[closest_to_all([self.tokenizer.decode(one.ids) for one in samples])]]
 
     @property
     def _first(self) -> list[int]:

@@ -17,6 +17,7 @@ from regard.families.bulk import Work, run_bulk, run_here
 from regard.families.on_ray import run_on_ray
 from regard.families.options import Columns, Engine, Glob, Json, Keys, Model, Precision, choose_columns, refuse_together
 from regard.families.surface import LookBody, Served, Surface, Terminal, Text, TextBody, Whole
+from regard.families.translate.asked import TranslateOptions
 from regard.families.translate.lines import translate_lines, translate_plainly
 from regard.families.translate.translation import Translation, join
 from regard.text.terms import read_terms
@@ -47,6 +48,15 @@ LengthPenalty = Annotated[
 Terms = Annotated[
     Path | None, typer.Option(help="Terminology constraints: a file of term, tab, translation.", show_default=False)
 ]
+MaxLength = Annotated[int | None, typer.Option(min=1, help="Most tokens of a translation; default: by the source.")]
+SplitSentences = Annotated[
+    bool | None,
+    typer.Option(help="Translate each sentence of a line for itself; default: where the training lines were so."),
+]
+Consensus = Annotated[
+    int | None,
+    typer.Option(min=2, help="Sample N translations, by torch, and take the one closest to all by chrF."),
+]
 
 
 def command(
@@ -60,9 +70,7 @@ def command(
     glob: Glob = [],  # noqa: B006
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
-    max_length: Annotated[
-        int | None, typer.Option(min=1, help="Most tokens of a translation; default: by the source.")
-    ] = None,
+    max_length: MaxLength = None,
     n_best: Annotated[int, typer.Option(min=1, help="Print the N best hypotheses: line ||| text ||| score.")] = 1,
     prefix: Annotated[str, typer.Option(help="Force every translation to begin with this.")] = "",
     terms: Terms = None,
@@ -70,10 +78,9 @@ def command(
         bool, typer.Option("--alignments", help="Append the word alignment, such as 0-0 1-2.")
     ] = False,
     fast: Annotated[bool, typer.Option("--fast", help="Decode over a vocabulary shortlist of each source.")] = False,
-    split_sentences: Annotated[
-        bool | None,
-        typer.Option(help="Translate each sentence of a line for itself; default: where the training lines were so."),
-    ] = None,
+    split_sentences: SplitSentences = None,
+    consensus: Consensus = None,
+    seed: Annotated[int | None, typer.Option(help="Of --consensus; default: 0.", show_default=False)] = None,
     engine: Engine = None,
     precision: Precision = None,
     as_json: Json = False,
@@ -93,6 +100,9 @@ def command(
     search = choose_search(beam, n_best, length_penalty, max_length, fast, engine)
     search |= {"prefix": prefix, "terms": read_terms(terms) if terms else None}
     search |= {} if split_sentences is None else {"split_sentences": split_sentences}
+    others = {"beam": beam, "n_best": n_best > 1, "length_penalty": length_penalty, "terms": terms, "fast": fast}
+    search |= choose_consensus(consensus, seed, engine, others | {"precision": precision == "int8"})
+    engine = "torch" if consensus else engine
     bulk = {"--on ray": on == "ray", "--columns": columns, "--glob": glob}
     if to is None and any(bulk.values()):
         name = next(name for name, value in bulk.items() if value)
@@ -122,6 +132,20 @@ def choose_search(
         raise ConfigError("--fast is for --engine ctranslate2; torch has no shortlist")
     search: dict[str, Any] = {"beam": beam or max(BEAM, n_best), "max_length": max_length, "fast": fast}
     return search | ({} if length_penalty is None else {"length_penalty": length_penalty})
+
+
+def choose_consensus(
+    samples: int | None, seed: int | None, engine: str | None, others: dict[str, Any]
+) -> dict[str, Any]:
+    """How to sample, as options of `translate_windows`; what cannot be asked for together is refused."""
+    if samples is None and seed is not None:
+        raise ConfigError("--seed is for translations that are sampled; add --consensus N")
+    for name, value in others.items():
+        refuse_together(consensus=samples, **{name: value})
+    if samples and engine == "ctranslate2":
+        raise ConfigError("--consensus samples with torch, where a line is drawn the same in any company; leave "
+                          "--engine out")  # fmt: skip
+    return {"consensus": samples, "seed": seed or 0} if samples else {}
 
 
 def train(
@@ -176,6 +200,7 @@ class TranslateBody(TextBody):
     n_best: Whole = Field(1, ge=1, le=16)
     prefix: Text = ""  # what every translation begins with
     split_sentences: Annotated[bool, Strict()] | None = None  # None: as the training lines were
+    consensus: Whole | None = Field(None, ge=2, le=16)  # so many are sampled, and the one closest to all is taken
 
 
 class TranslateLook(LookBody):
@@ -186,16 +211,18 @@ class TranslateLook(LookBody):
 
 async def translate(
     served: Served, texts: Sequence[str], *, beam: int = BEAM, n_best: int = 1, prefix: str = "",
-    alignments: bool = False, split_sentences: bool | None = None,
+    alignments: bool = False, split_sentences: bool | None = None, consensus: int | None = None,
 ) -> list[Translation]:  # fmt: skip
     """A Translation of each text, which is a line. What waits and is computed are the parts of lines."""
     limits = served.limits
     limits.check_texts(texts, limits.lines)
-    cost = max(beam, n_best)
+    cost = max(beam, n_best, consensus or 1)
     limits.check_number("beam", cost, 1, limits.beams)
     limits.check_count("the prefix", len(prefix), limits.letters, "characters")
     served.check_room(len(texts), sum(text.count(" ") + 1 for text in texts), cost)  # a word is a token or more
-    how = {"beam": beam, "n_best": n_best, "alignments": alignments, "split_sentences": split_sentences}
+    how: dict[str, Any] = {"beam": beam, "n_best": n_best, "alignments": alignments}
+    how |= {"split_sentences": split_sentences} | ({"consensus": consensus} if consensus else {})
+    TranslateOptions(**how)  # what cannot be asked for together is refused before it waits
     forced = (await served.sizes([prefix]))[0] if prefix else 0
     limits.check_count("the prefix", forced, limits.prefix_tokens)
     split = partial(served.opened.split, split_sentences=split_sentences)
@@ -226,7 +253,7 @@ def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool], **o
 async def answer(served: Served, asked: TranslateBody) -> dict[str, Any]:
     """Translations with scores, alternatives and alignments."""
     served.limits.check_texts(asked.texts)
-    options = asked.model_dump(include={"beam", "n_best", "prefix", "split_sentences"})
+    options = asked.model_dump(include={"beam", "n_best", "prefix", "split_sentences", "consensus"})
     found = await translate(served, asked.texts, alignments=True, **options)
     return {"model": served.name, "translations": [_as_json(one) for one in found]}
 
