@@ -52,6 +52,7 @@ bench: setup
 	$(BIN)/python bench/scaling.py --data $(DATA)/tatoeba --json bench/results/scaling.json
 	$(BIN)/python bench/data.py --data $(DATA)/tatoeba --json bench/results/data.json
 	$(BIN)/python bench/quality.py --data $(DATA) --to bench/state --json bench/results/quality.json
+	$(BIN)/python bench/forecast.py --json bench/results/forecast.json
 	$(BIN)/python bench/frontier.py --data $(DATA) --to bench/state --json bench/results/frontier.json
 	$(BIN)/python bench/distill.py --data $(DATA) --to bench/state --json bench/results/distill.json
 	$(BIN)/python bench/generate.py --data $(DATA)/multi30k --json bench/results/generate.json

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import regard.training  # noqa: F401  first, else the room would take the place of the function when it is imported
 from regard.distill import distill, distilling  # likewise these, which have the names of their modules
 from regard.load import load
-from regard.train import train, training
+from regard.train import plan, train, training
 
 __version__ = "0.2.0"
 
@@ -66,7 +66,7 @@ __all__ = [
     "Encoder", "Filled", "Filler", "Finished", "FolderError", "Generating", "Index", "Inspection", "Label", "Match",
     "ModelInfo", "Page", "Plan", "Preparing", "Progress", "RegardError", "RunError", "Sample", "Story",
     "TokenScore", "TranslateOptions", "Translation", "Translator", "Validated", "Writer", "distill", "distilling",
-    "induction", "load", "phrasebook", "record_attention", "record_hidden", "show", "train", "training",
+    "induction", "load", "phrasebook", "plan", "record_attention", "record_hidden", "show", "train", "training",
     "without_residuals",
 ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from regard.errors import ConfigError
 from regard.families import all_families, find_family
@@ -40,9 +40,9 @@ def distill(
     options: of a translator `beam`, `engine`, `precision` (of the teacher), `valid_source`, `valid_target` (real
     references, else part of the source is held out and scored against the teacher) and `also` (real pairs to mix in).
     """
-    return run_to_end(lambda stopper: distilling(
+    return cast("Finished", run_to_end(lambda stopper: distilling(
         teacher, source=source, to=to, settings=settings, fresh=fresh, stopper=stopper, **options
-    ))  # fmt: skip
+    )))  # fmt: skip
 
 
 def distilling(

@@ -1,4 +1,4 @@
-"""train(family, to=folder, files) and training(...), which gives every event: the public way in.
+"""train(family, to=folder, files) and training(...), which gives every event: the public way in. plan(family, files).
 
 A run lives in `<folder>/run`: run.json (all that was decided before the first step), tokenizer.json, metrics.jsonl and
 the checkpoints. The same call with the same folder resumes from the newest whole checkpoint, bit for bit. What training
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from pkgutil import resolve_name
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from regard.families import find_recipe
@@ -42,13 +44,13 @@ def train(
     for answer `stories`, each one file or a list of them (and `valid`); columns or keys of files of rows, glob of
     folders, the separator of labels.
     """
-    return run_to_end(lambda stopper: training(
+    return cast("Finished", run_to_end(lambda stopper: training(
         task, to=to, settings=settings, start=start, encoder=encoder, decoder=decoder, fresh=fresh, stopper=stopper,
         **files,
-    ))  # fmt: skip
+    )))  # fmt: skip
 
 
-def run_to_end(begin: Callable[[Stopper], Iterator[Any]]) -> Finished:
+def run_to_end(begin: Callable[[Stopper], Iterator[Any]]) -> Any:
     """The last event of a training that Ctrl-C and SIGTERM stop at a good moment."""
     from regard.training.stop import Stopper
 
@@ -56,7 +58,7 @@ def run_to_end(begin: Callable[[Stopper], Iterator[Any]]) -> Finished:
     with stopper.listening():
         for event in begin(stopper):
             last = event
-    return cast("Finished", last)
+    return last
 
 
 def training(
@@ -83,3 +85,22 @@ def training(
     request = check_request(find_recipe(task), settings, files)  # a typo is reported before any file is read
     begins = choose_start(start, encoder, decoder)
     yield from launch(request, Path(to), begins, fresh, stopper or Stopper(), load)
+
+
+def plan(task: str, **given: Any) -> Plan:
+    """What `train` would do with these settings and files, measured, without training; nothing of it is kept."""
+    return cast("Plan", run_to_end(lambda stopper: planning(task, stopper=stopper, **given)))
+
+
+def planning(task: str, **given: Any) -> Iterator[Preparing | Plan]:
+    """The same as `plan`, event by event: Preparing, then Plan. Arguments as of `training`, but for the folder."""
+    plan_type = resolve_name("regard.training.plan:Plan")
+    with TemporaryDirectory(prefix="regard-plan-") as folder:
+        events = training(task, to=Path(folder) / "model", **given)
+        try:
+            for event in events:
+                yield cast("Preparing | Plan", event)
+                if isinstance(event, plan_type):
+                    return
+        finally:
+            cast("Any", events).close()

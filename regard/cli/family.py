@@ -22,6 +22,7 @@ COMMANDS = {
     "demo": ("commands:demo", "Train a small model on text that comes along, and show what it learned."),
     "check": ("check:check", "Find problems in a corpus."),
     "train": ("train:train_app", "Train a model on your own text."),
+    "plan": ("plan:plan_app", "Show what a training would take and may reach, without training."),
     "distill": ("distill:distill", "Train a small translator on the translations of a large one."),
     "evaluate": ("evaluate:evaluate", "Evaluate a model on held-out text: BLEU and chrF, perplexity, or accuracy."),
     "look": ("look:look", "Show a model's attention, and what each word and head contributes."),
@@ -89,7 +90,7 @@ class CommandGroup(ListedGroup):
         """All of them, each with its line of help: how one comes to a model, how it is used, and the rest."""
         families = {family.name: family.help for family in all_families().values() if family.help is not None}
         ours = {name: line for name, (_, line) in COMMANDS.items()}
-        first = {name: ours.pop(name) for name in ("demo", "check", "train", "distill")}
+        first = {name: ours.pop(name) for name in ("demo", "check", "plan", "train", "distill")}
         lines = first | families | ours
         self.commands = {name: TyperCommand(name, help=line) for name, line in lines.items()}
         return list(self.commands)

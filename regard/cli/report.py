@@ -1,5 +1,6 @@
 """The progress of a training on a terminal: one reader of its events. Writes to stderr only."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,11 +10,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-from regard.cli.output import visible
+from regard.cli.output import print_data, visible
 from regard.text.corpus import counted
 from regard.train import training
 from regard.training.card import count_in_words, describe_shape
 from regard.training.encode import Generating, Preparing
+from regard.training.forecast import forecast
+from regard.training.log import METRICS, read_entries
 from regard.training.loop import Progress as Step
 from regard.training.loop import Validated
 from regard.training.plan import Plan
@@ -47,6 +50,22 @@ def show_events(begin: Callable[[Stopper], Iterator[Any]], is_quiet: bool = Fals
     return report.finished
 
 
+def show_plan(begin: Callable[[Stopper], Iterator[Any]], as_json: bool) -> None:
+    """Shows how far preparing is, and prints the plan that comes of it."""
+    stopper, report = Stopper(), Report(Console(stderr=True, highlight=False))
+    with stopper.listening():
+        try:
+            for event in begin(stopper):
+                if not isinstance(event, Plan):
+                    report.show(event)
+                    continue
+                report.close()
+                for line in [json.dumps(event.facts, ensure_ascii=False)] if as_json else describe_plan(event):
+                    print_data(line)
+        finally:
+            report.close()
+
+
 class Report:
     """Shows events as they come: a live line on a terminal, plain lines elsewhere."""
 
@@ -59,6 +78,8 @@ class Report:
         self._seconds = self._reported = 0.0
         self._loss = self._speed = 0.0
         self._newest_score = ""
+        self._curve: list[tuple[int, float]] = []
+        self._is_forecast = False
         self._printed = time.monotonic()
         columns = (TextColumn("{task.fields[line]}"), BarColumn(), _TimeLeft())
         self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
@@ -118,31 +139,12 @@ class Report:
 
     def _show_plan(self, plan: Plan) -> None:
         self._plan, self.step, self._speed = plan, plan.step, 0.0
-        config = plan.config
-        shape = describe_shape(config.model.model_dump(), plan.shape)
-        self.print_status(f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}")
-        self.print_status(f"{counted(plan.examples, plan.unit)} to learn from, {plan.held_out} held out")
-        self.print_status(
-            f"~{_duration(plan.seconds_per_epoch)} per epoch, {_end(plan)}, {plan.measured['memory'] / 1e9:.1f} GB"
-        )
-        if plan.is_cut and plan.updates < MANY_EPOCHS * plan.updates_per_epoch:
-            limit = config.stop.minutes or 0
-            all_of_them = f", of {config.stop.epochs} that suit the text" if config.stop.epochs else ""
-            self.print_status(
-                f"The default limit of {limit / 60:g} h allows {plan.updates / plan.updates_per_epoch:.2g} epochs"
-                f"{all_of_them}; --minutes {2 * limit:g} allows twice as many"
-            )
-        if plan.advice:
-            self.print_status(plan.advice)
-        if plan.is_short:
-            self.print_status(
-                f"That is {plan.updates:.0f} updates, {plan.updates / plan.updates_per_epoch:.2g} "
-                f"epochs: expect little below about {_duration(plan.least_updates * plan.pace)}"
-            )
-        self.print_status(f"Metrics: {plan.folder / 'run' / 'metrics.jsonl'}")
-        for left_out in plan.left_out:
-            units = counted(left_out.count, left_out.unit or plan.unit)
-            self.print_status(f"Left out {units}: {left_out.reason} (such as {left_out.example})")
+        for line in describe_plan(plan):
+            self.print_status(line)
+        self.print_status(f"Metrics: {plan.folder / 'run' / METRICS}")
+        if plan.step and plan.score and (log := plan.folder / "run" / METRICS).exists():
+            scores = [(one["step"], one.get(plan.score)) for _, one in read_entries(log) if one["step"] <= plan.step]
+            self._curve = [(step, score) for step, score in scores if score is not None]
         if plan.step:
             self.print_status(f"Resuming from step {plan.step}")
         if plan.note:
@@ -177,9 +179,22 @@ class Report:
         name, value = next(iter(event.scores.items()))
         self._newest_score = f"  {name} {value:.3g}"
         self.print_status(f"step {event.step}: {scores}; training loss {self._loss:.3f}, {self._speed:.0f} tokens/s")
+        self._forecast(event.step, value)
         for given, generated, *_ in event.samples[:1]:
             shown = generated.replace("\n", "\n    ")
             self.print_status(f"    {given}\n    -> {shown}" if given else f"    {shown}")
+
+    def _forecast(self, step: int, score: float) -> None:
+        """Once, after a quarter of the run: the score to expect."""
+        self._curve.append((step, score))
+        plan = self._plan
+        if plan is None or plan.is_tuned or plan.score is None or self._is_forecast:
+            return
+        if found := forecast(plan.score, self._curve, plan.updates):
+            self._is_forecast = True
+            names = {"half": "at half the time", "end": "at the end", "double": "in double the time"}
+            intervals = ", ".join(f"{low:.1f} to {high:.1f} {names[when]}" for when, (low, high) in found.items())
+            self.print_status(f"Expect a validation {plan.score} of {intervals} (80 % of runs)")
 
     def _progress(self) -> tuple[float, float | None]:
         """How much is done of how much: seconds or steps, whichever the run ends by; unknown if by neither."""
@@ -189,6 +204,38 @@ class Report:
         if stop.minutes and not ends:
             return self._plan.seconds + self._seconds, stop.minutes * 60
         return self.step, min(ends) if ends else None
+
+
+def describe_plan(plan: Plan) -> Iterator[str]:
+    """What was decided and measured before the first step, line by line."""
+    config = plan.config
+    shape = describe_shape(config.model.model_dump(), plan.shape)
+    yield f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}"
+    yield f"{counted(plan.examples, plan.unit)} to learn from, {plan.held_out} held out"
+    yield f"~{_duration(plan.seconds_per_epoch)} per epoch, {_end(plan)}, {plan.measured['memory'] / 1e9:.1f} GB"
+    if plan.is_cut and plan.updates < MANY_EPOCHS * plan.updates_per_epoch:
+        limit = config.stop.minutes or 0
+        all_of_them = f", of {config.stop.epochs} that suit the text" if config.stop.epochs else ""
+        yield (
+            f"The default limit of {limit / 60:g} h allows {plan.updates / plan.updates_per_epoch:.2g} epochs"
+            f"{all_of_them}; --minutes {2 * limit:g} allows twice as many"
+        )
+    if plan.advice:
+        yield plan.advice
+    if plan.is_short:
+        yield (
+            f"That is {plan.updates:.0f} updates, {plan.updates / plan.updates_per_epoch:.2g} "
+            f"epochs: expect little below about {_duration(plan.least_updates * plan.pace)}"
+        )
+    if plan.on_record:
+        low, high = plan.on_record
+        yield (
+            f"After {plan.updates:.0f} updates, runs on record (captions and short sentences, en-de) had a validation "
+            f"{plan.score} of {low:.0f} to {high:.0f}; a quarter of the run will say more"
+        )
+    for left_out in plan.left_out:
+        units = counted(left_out.count, left_out.unit or plan.unit)
+        yield f"Left out {units}: {left_out.reason} (such as {left_out.example})"
 
 
 class _TimeLeft(ProgressColumn):

@@ -26,11 +26,15 @@ AGAIN = (
 class TrainGroup(ListedGroup):
     """A command for each family that is trained."""
 
+    def make(self, task: str) -> Any:
+        """The command of a family."""
+        return _make(task)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """All of them."""
         for family in all_families().values():
             if family.recipe and family.name not in self.commands:
-                self.commands[family.name] = _make(family.name)
+                self.commands[family.name] = self.make(family.name)
         return list(self.commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -93,8 +97,7 @@ def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
     from regard.cli.check import print_problems
     from regard.training.arguments import check_request
 
-    run["settings"] |= files.pop("settings", {})
-    run |= {name: files.pop(name) for name in STARTS if name in files}
+    sort_options(run, files)
     request = check_request(find_recipe(task), run["settings"], files)  # refuses what is impossible before any work
     text = request.train_files
     is_first = os.environ.get("RANK", "0") == "0"  # of several processes, the first one speaks
@@ -105,6 +108,12 @@ def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
         elif isinstance(text, TextFiles):
             print_problems(None, text)
     show(lambda stopper: training(task, stopper=stopper, **run, **files), is_quiet=not is_first)
+
+
+def sort_options(run: dict[str, Any], files: dict[str, Any]) -> None:
+    """Settings and models to start from are options of a run, even if a family asks for them."""
+    run["settings"] |= files.pop("settings", {})
+    run |= {name: files.pop(name) for name in STARTS if name in files}
 
 
 def show(begin: Callable[[Any], Iterator[Any]], is_quiet: bool) -> None:

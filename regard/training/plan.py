@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
 from regard.training.checkpoint import TrainState
 from regard.training.distributed import World
+from regard.training.forecast import ON_RECORD, Interval
 from regard.training.forked import ForkedWorker
 from regard.training.loop import is_milestone
 from regard.training.recipe import Check, Recipe
@@ -47,6 +48,7 @@ class Plan:
     note: str | None = None  # what differs from earlier sessions
     advice: str | None = None  # what more time would buy
     is_tuned: bool = False  # whether it begins from another model instead of fresh weights
+    score: str | None = None  # the score that can be forecast
 
     @property
     def pace(self) -> float:
@@ -82,6 +84,26 @@ class Plan:
     def least_updates(self) -> float:
         """Updates for one epoch, or for the warm-up and as many after it."""
         return max(self.updates_per_epoch, 2 * self.config.train.warmup_steps)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All of it for machines, as `regard plan --json` prints it."""
+        return {
+            "examples": self.examples, "held_out": self.held_out, "weights": self.weights,
+            "vocabulary": self.config.model.vocab_size, "device": self.config.device, "workers": self.config.workers,
+            "threads": self.config.threads, "tokens_per_second": self.measured["tokens_per_second"],
+            "memory_bytes": self.measured["memory"], "seconds_per_epoch": self.seconds_per_epoch,
+            "seconds": self.left, "updates": self.updates if self.left is not None else None,
+            "can_learn": not self.is_short, "score": self.score, "on_record": self.on_record,
+            "left_out": [asdict(one) for one in self.left_out], "config": self.config.model_dump(mode="json"),
+        }  # fmt: skip
+
+    @property
+    def on_record(self) -> Interval | None:
+        """Between which scores runs on record were after as many updates, if there are any."""
+        growth = ON_RECORD.get(self.score or "")
+        is_known = growth is not None and self.updates < float("inf") and not self.is_tuned
+        return growth.before(round(self.updates)) if growth and is_known else None
 
     @property
     def is_short(self) -> bool:

@@ -115,6 +115,7 @@ class Recipe:
     loss: Callable[[RunConfig], Callable[[Any, Any], tuple[Tensor, int]]]
     pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder
     where: str  # that this record is imported from, by every process of a run: module:name
+    score: str | None = None  # the first of its scores, if runs are on record to forecast it from
     config: type[RunConfig] = RunConfig  # with a section of its own, if it has settings of its own
     # A translator of an encoder's folder and a decoder's: shape, tokenizer, and the weights that they have for it.
     join: Callable[[ModelFolder, ModelFolder], tuple[ModelConfig, Tokenizer, dict[str, Tensor]]] | None = None

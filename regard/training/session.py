@@ -83,7 +83,7 @@ class Session:
             len(self.dataset.valid), [*self.dataset.left_out, *self.validator.left_out],
             count_parameters(self.validation_model),
             self.group.batches.batches_per_epoch, self.state.step, self.state.seconds, measured, self._left(), note,
-            advice, is_tuned=bool(self.dataset.bases),
+            advice, is_tuned=bool(self.dataset.bases), score=self.recipe.score,
         )  # fmt: skip
 
     def events(self) -> Iterator[Event]:

@@ -332,6 +332,7 @@ TRANSLATE = Recipe(
     loss=loss,
     pack=pack,
     where="regard.families.translate.recipe:TRANSLATE",
+    score="bleu",
     join=put_together,
     artifacts=artifacts,
     snapshot=snapshot,
