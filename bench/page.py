@@ -161,10 +161,10 @@ def fillings(opened: Any, texts: list[str]) -> Iterator[Case]:
 
 def answers(opened: Any, texts: list[str]) -> Iterator[Case]:
     for story in regard.induction(len(texts), seed=1):
-        told, question = list(story.sentences), story.question
-        fields = {"story": told, "question": question}
-        yield Case("/api/answer", fields, lambda one: one["text"], opened(told, question),
-                   {"story": told, "text": question}, partial(opened.look, question, story=told))  # fmt: skip
+        sentences, question = list(story.sentences), story.question
+        fields = {"story": sentences, "question": question}
+        yield Case("/api/answer", fields, lambda one: one["text"], opened(sentences, question),
+                   {"story": sentences, "text": question}, partial(opened.look, question, story=sentences))  # fmt: skip
 
 
 def labels(opened: Any, texts: list[str]) -> Iterator[Case]:
@@ -226,10 +226,10 @@ def compare(path: Path, cases: Iterable[Case]) -> dict[str, Any]:
         for case in cases:
             found["texts"] += 1
             asked = [[case.path, case.fields], *([["/api/look", case.look]] if case.look else [])]
-            answer, *looks = json.loads(page.evaluate(ASK, asked))
+            answer, *inspections = json.loads(page.evaluate(ASK, asked))
             differs = case.mine(answer) != case.theirs
             found["differ"] += differs
-            for look in looks:
+            for look in inspections:
                 found["of them ties"] += differs and is_tie(look)
                 seen = case.seen()
                 for name, kind in seen.kinds.items():
