@@ -20,6 +20,8 @@ from typing import Any
 from clients import Server
 from fuzz import CANARY
 
+from regard.machine import set_turn
+
 PAUSE = 0.02  # seconds between two questions of the canary
 MOST_AT_A_TIME = 100  # connections that a slow client opens in a fifth of a second
 RARE = "漢"  # three tokens or more to a vocabulary that has only its bytes
@@ -31,6 +33,7 @@ ALPHABETS = {
     "any": "".join(chr(one) for one in range(0x20, 0x3000) if chr(one).isprintable()),
 }  # fmt: skip
 LOWEST = 19  # priority
+SHORT_TURN = 0.0002  # seconds, of the canary: its waking up is not what is measured
 RESTED = (
     25  # seconds, after which memory that is not needed was given back, and the process that inspects models has ended
 )
@@ -39,16 +42,21 @@ Client = Callable[[int, Any, Any], None]  # a port, what it does there, and an e
 
 def attack(given: Any, model: Path, client: Client, tasks: list[Any]) -> dict[str, Any]:
     """What the canary sees in quiet times and while it lasts: the ratio of the two 99th percentiles is the figure."""
+    set_turn(SHORT_TURN)
     server = Server([model])
     try:
         expected = server.translate(CANARY)[1]["translatedText"]
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         canary(server, connection, 2, expected)
+        spent = server.processor_seconds()
         quiet, _ = canary(server, connection, given.seconds, expected)
+        spent = server.processor_seconds() - spent
         memory = server.memory_mb()
         with attackers(client, server.port, tasks):
             connection.close()  # the server may have done so, while the attackers were started
+            more = server.processor_seconds()
             loaded, wrong = canary(server, connection, given.seconds, expected)
+            more = server.processor_seconds() - more
             during = server.memory_mb()
         time.sleep(RESTED)
         after = server.memory_mb()
@@ -58,6 +66,7 @@ def attack(given: Any, model: Path, client: Client, tasks: list[Any]) -> dict[st
     return {"p99_over_quiet": round(loaded_p99 / quiet_p99, 2), "quiet_p99_ms": round(1000 * quiet_p99, 1),
             "p99_ms": round(1000 * loaded_p99, 1), "p50_ms": round(1000 * percentile(loaded, 0.5), 1),
             "most_ms": round(1000 * max(loaded), 1), "asked": len(loaded), "wrong_or_refused": wrong,
+            "cores_of_the_process_that_answers": [round(spent / given.seconds, 3), round(more / given.seconds, 3)],
             "memory_mb": [round(memory), round(during), round(after)], "exit": code}  # fmt: skip
 
 
@@ -78,6 +87,7 @@ def attackers(client: Client, port: int, tasks: list[Any]) -> Iterator[None]:
 
 def be_attackers(client: Client, port: int, tasks: list[Any], has_begun: Any, is_over: Any) -> None:
     """Until it is over or the measuring process is gone; clients that still wait for an answer then disconnect."""
+    set_turn(0)
     os.nice(LOWEST)
     for task in tasks:
         threading.Thread(target=client, args=(port, task, is_over), daemon=True).start()
@@ -200,6 +210,8 @@ def parsers(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
     from regard.serve.guard import _is_address, _key_in
     from regard.serve.limits import check_shape
     from regard.serve.markup import Passage, lift, put_back
+    from regard.text.ngrams import split_words
+    from regard.text.segments import find_windows
     from regard.text.stories import split_sentences
 
     translator = regard.load(model)
@@ -224,7 +236,7 @@ def parsers(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
             _key_in(body.encode())
     hostile = {"letters": "x", "words": "a ", "sentences": "a. ", "dots": ".", "spaces": " ", "rare": RARE,
                "emoji": "😀", "combining": "e\u0301", "digits": "1", "quotes": '." '}  # fmt: skip
-    rng = random.Random(1)
+    rng, whole, together = random.Random(1), dict[str, float](), dict[str, float]()
     texts = {name: (part * 20_000)[:20_000] for name, part in hostile.items()}
     texts |= {f"random {name}": "".join(rng.choices(some, k=20_000)) for name, some in ALPHABETS.items()}
     for name, text in texts.items():
@@ -232,9 +244,16 @@ def parsers(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
             split_sentences(text)
         with spent(times, f"tokens of {name}"):
             translator.tokenizer.encode(text)
-        with spent(times, f"parts of {name}"):
-            translator.split([text])
+        with spent(times, f"windows of {name}"):
+            windows = find_windows(text)
+        for start, end in windows:  # the server splits them one after another, and others have their turn in between
+            with spent(whole, f"{name} from {start}"):
+                translator.split([text[start:end]])
+        found = [ms for part, ms in whole.items() if part.startswith(f"{name} from ")]
+        times[f"parts of a window of {name}"], together[name] = max(found), round(sum(found), 2)
+        with spent(times, f"words of {name}"):
+            split_words(text)
         with spent(times, f"host {name}"):
             _is_address(text)
     worst = max(times, key=lambda name: times[name])
-    return {"most_ms": times[worst], "worst": worst, "ms": times}
+    return {"most_ms": times[worst], "worst": worst, "ms": times, "all_windows_of_a_text_ms": together}

@@ -1,4 +1,4 @@
-"""Cuts a text that is too long for a model into parts that fit, so that the parts make up the text.
+"""Cuts texts that are too long for a model into parts that fit, so that the parts make up the text.
 
 Cuts at sentence ends where that is enough, else at clauses, else between words, else anywhere. Nothing is lost.
 """
@@ -6,45 +6,86 @@ Cuts at sentence ends where that is enough, else at clauses, else between words,
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 
 from regard.text.sentences import Span, sentences
 
 # Where a cut may be inside a sentence, best places first; each pattern matches the blank between two parts.
 PLACES = (re.compile(r"(?<=[,;:–—])\s+|(?<=[，、；：])"), re.compile(r"\s+"))
+WINDOW = 4000  # letters that are split at once: whatever they are, that takes milliseconds
+NEAR_END = 400  # letters of a window, its last ones, where the text may be cut
+LETTERS = 4  # of a token, about: where a text has more of them, its tokens have to say where to cut it
 
 Encode = Callable[[list[str]], list[list[int]]]
+EncodeEnds = Callable[[list[str]], list[tuple[list[int], list[int]]]]
+
+
+def find_windows(text: str, kept: Sequence[Span] = ()) -> list[Span]:
+    """Where a text of any length is cut before it is split, without the blanks in between; not within what is kept."""
+    spans, first = list[Span](), 0
+    while len(text) - first > WINDOW:
+        last = first + WINDOW
+        end, after = next(_find_cuts(text, last - NEAR_END, last, kept), (last, last))
+        spans.append((first, end))
+        first = after
+    pieces = [(start, text[start:end], end) for start, end in [*spans, (first, len(text))]]
+    found = [(end - len(one.lstrip()), start + len(one.rstrip())) for start, one, end in pieces if one.strip()]
+    return found or [(0, len(text))]
+
+
+def _find_cuts(text: str, first: int, last: int, kept: Sequence[Span]) -> Iterator[Span]:
+    """The blanks in some of a text where it may be cut, best places and last ones first."""
+    near = text[first:last]
+    blanks = [(one[1], other[0]) for one, other in pairwise(sentences(near))]
+    for some in (blanks, *([found.span() for found in place.finditer(near)] for place in PLACES)):
+        for start, end in reversed(some):
+            if start > 0 and end < len(near) and not any(a < first + end and b > first + start for a, b in kept):
+                yield first + start, first + end
 
 
 def split_to_fit(
-    text: str, ids: list[int], encode: Encode, most: int, ends: Sequence[int] | None = None
-) -> tuple[list[str], list[list[int]]]:
-    """Parts of `text` of up to `most` tokens each, in order, as few cuts as the best places allow; and their ids.
+    texts: Sequence[str], encode: Encode, encode_ends: EncodeEnds, most: int
+) -> list[list[tuple[str, list[int]]]]:
+    """Parts of each text of up to `most` tokens each, in order, as few cuts as the best places allow; and their ids.
 
-    ids: of the text; encode: what each of several texts has; ends: where in the text each of its ids ends, else they
-    are taken to have equally many bytes. One character is the smallest part there is. However long the text is, it is
-    encoded a few times in all: its own tokens say where to cut, and only then the parts are tried, all at once.
+    encode: the ids of each of several texts; encode_ends: also where in the text each of them ends. One character is
+    the smallest part there is. However many and long the texts are, they are encoded a few times in all: their own
+    tokens say where to cut, and only then the parts are tried, all at once.
     """
-    if len(ids) <= most or len(text) < 2:
-        return [text], [ids]
-    middle = len(text) // 2
-    sample = text[middle - 1 : middle + 1]
-    known = dict(zip(["", sample], encode(["", sample]), strict=True)) | {text: ids}
-    closing = len(known[""])
-    room, parts, added = max(1, most - closing), [text], 0  # added: tokens that a cut in a word adds
-    while long := [part for part in dict.fromkeys(parts) if len(known[part]) > most and len(part) > 1]:
-        cuts: dict[str, list[str]] = {}
-        for part in long:
-            before = _tokens_before(part, len(known[part]) - closing, ends)
-            if part is text:
-                added = len(known[sample]) - closing - (before[middle + 1] - before[middle - 1])
-            in_word = room - added if 0 < added < room else room
-            cuts[part] = [part[first:last] for first, last in _cut(part, before, room, in_word)]
-        new = [piece for piece in dict.fromkeys(chain.from_iterable(cuts.values())) if piece not in known]
-        known.update(zip(new, encode(new), strict=True))
-        parts = [piece for part in parts for piece in cuts.get(part, [part])]
-        ends = None
-    return parts, [known[part] for part in parts]
+    known: dict[str, list[int]] = {"": encode([""])[0]}
+    ends: dict[str, list[int]] = {}
+
+    def learn(some: list[str], placed: list[str]) -> None:
+        for text, (ids, where) in zip(placed, encode_ends(placed) if placed else [], strict=True):
+            known[text], ends[text] = ids, where
+        new = [text for text in dict.fromkeys(some) if text not in known]
+        known.update(zip(new, encode(new) if new else [], strict=True))
+
+    learn(list(texts), [text for text in dict.fromkeys(texts) if len(text) > LETTERS * most and has_place(text)])
+    long = [text for text in dict.fromkeys(texts) if len(known[text]) > most and len(text) > 1]
+    middles = {text: text[len(text) // 2 - 1 : len(text) // 2 + 1] for text in long}
+    learn(list(middles.values()), [text for text in long if text not in ends and has_place(text)])
+    closing, cuts, added = len(known[""]), dict[str, list[str]](), dict[str, int]()
+    room = max(1, most - closing)
+    while long:
+        for text in long:
+            before = _tokens_before(text, len(known[text]) - closing, ends.get(text))
+            if middle := middles.get(text):  # what a cut in a word adds; of parts, as of their text
+                place = len(text) // 2
+                added[text] = len(known[middle]) - closing - (before[place + 1] - before[place - 1])
+            in_word = room - added[text] if 0 < added[text] < room else room
+            cuts[text] = [text[first:last] for first, last in _cut(text, before, room, in_word)]
+            added |= dict.fromkeys(cuts[text], added[text])
+        pieces = list(dict.fromkeys(chain.from_iterable(cuts[text] for text in long)))
+        learn(pieces, [])
+        long = [text for text in pieces if len(known[text]) > most and len(text) > 1 and text not in cuts]
+    return [[(part, known[part]) for part in _leaves(text, cuts)] for text in texts]
+
+
+def _leaves(text: str, cuts: dict[str, list[str]]) -> Iterator[str]:
+    """The parts of a text that were not cut again."""
+    pieces = cuts.get(text, [text])
+    return iter(pieces) if pieces == [text] else chain.from_iterable(_leaves(piece, cuts) for piece in pieces)
 
 
 def has_place(text: str) -> bool:

@@ -189,10 +189,10 @@ class Tokenizer:
         is_alone = len(texts) == 1 and len(texts[0]) < LONG  # threads would cost more than the work
         return [encoding.ids for encoding in self._encodings(texts, not is_part, is_alone)]
 
-    def encode_ends(self, text: str) -> tuple[list[int], list[int]]:
-        """The ids of a text, closed, and where in it each of them ends; an estimate where the text is normalized."""
-        (found,) = self._encodings([text], True, len(text) < LONG, with_offsets=True)
-        return found.ids, [end for _, end in found.offsets]
+    def encode_ends(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+        """The ids of each text, closed, and where in it each of them ends; an estimate where a text is normalized."""
+        found = self._encodings(texts, True, False, with_offsets=True)
+        return [(one.ids, [end for _, end in one.offsets]) for one in found]
 
     def _encodings(
         self, texts: Sequence[str], is_closed: bool, is_alone: bool, *, with_offsets: bool = False

@@ -7,8 +7,9 @@ import shutil
 import pytest
 
 import regard
-from regard.families.translate.parts import Part, Sentences, share_prefix, split_lines
+from regard.families.translate.parts import Part, Sentences, join_windows, share_prefix, split_lines
 from regard.families.translate.translation import Translation, join
+from regard.text.segments import find_windows
 
 ONE, OTHER = "The old dog sleeps.", "A cat sees the red house."
 LINE = f"{ONE} {OTHER}"
@@ -117,3 +118,22 @@ def test_a_translation_that_lacks_a_third_of_its_source_says_so(folder):
     assert made.source_words[made.unaligned[-1]] in lost[0]
     both = translator.translate(f"{ONE} {text}", max_length=4)
     assert [place - len(ONE.split()) for place in both.unaligned if place >= len(ONE.split())] == made.unaligned
+
+
+def test_a_line_is_split_in_windows_as_in_one(tokenizer):
+    """The server splits them one after another."""
+    line = " ".join(f"{ONE} {OTHER}" for _ in range(200)) + "他来了。" * 900
+    windows = find_windows(line)
+    whole, *parts = split_lines(tokenizer, [line, *(line[a:b] for a, b in windows)], 20, Sentences(1))
+    assert len(windows) > 2 and join_windows(line, windows, parts) == whole
+    assert "".join("".join(part.text for part in whole).split()) == "".join(line.split())
+
+
+def test_sentences_that_are_too_long_are_encoded_all_together(tokenizer, monkeypatch):
+    """However many there are: each would take a few calls for itself."""
+    calls, encode = [], tokenizer.encode_all
+    monkeypatch.setattr(
+        tokenizer, "encode_all", lambda texts, **options: calls.append(texts) or encode(texts, **options)
+    )
+    (parts,) = split_lines(tokenizer, ["The old, old dog sees a red house and a blue one. " * 300], 6, Sentences(1))
+    assert len(parts) > 600 and all(len(part.ids) <= 6 for part in parts) and len(calls) < 15

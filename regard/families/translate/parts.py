@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
-from regard.text.segments import has_place, split_to_fit
+from regard.text.segments import WINDOW, find_windows, split_to_fit
 from regard.text.sentences import Span, group_sentences, sentences
 from regard.text.terms import Terms, term_spans
-from regard.text.tokenizer import LONG
 
 
 class Part(NamedTuple):
@@ -27,6 +27,10 @@ class Sentences(NamedTuple):
     language: str | None = None
     terms: Terms | None = None  # that no cut may be in
 
+    def windows(self, text: str) -> list[Span]:
+        """Where the parts of a text are that are split for themselves, so that no text is too long to be split."""
+        return find_windows(text, term_spans(text, self.terms) if self.terms and len(text) > WINDOW else ())
+
     def spans(self, text: str) -> list[Span]:
         """Where the parts of a text are."""
         if self.most is None:
@@ -41,35 +45,33 @@ def split_lines(tokenizer: Any, texts: Sequence[str], longest: int, how: Sentenc
     """The parts of each text. A part longer than any the model has seen in training is cut; a blank text, or one of
     which the tokenizer leaves nothing, has no part.
     """
-    spans = [how.spans(text) for text in texts]
+    windows = [how.windows(text) for text in texts]
+    spans = [
+        [(first + start, first + end) for first, last in found for start, end in how.spans(text[first:last])]
+        for text, found in zip(texts, windows, strict=True)
+    ]
     pieces = [text[start:end] for text, found in zip(texts, spans, strict=True) for start, end in found]
-    encoded = iter(tokenizer.encode_all(["" if len(piece) > LONG else piece for piece in pieces]))
+    fitting = iter(split_to_fit(pieces, tokenizer.encode_all, tokenizer.encode_ends, longest))
     nothing, lines = tokenizer.encode(""), []
     for text, found in zip(texts, spans, strict=True):
         parts: list[Part] = []
-        for start, end in found:
-            cut = list(_fit(tokenizer, text[start:end], next(encoded), longest))
-            parts += [
-                Part(part, ids, text[start + place - 1 : start + place].isspace() or not parts, len(cut) > 1)
-                for place, part, ids in cut
-                if ids != nothing
-            ]
+        for start, _ in found:
+            cut, place = next(fitting), start
+            for part, ids in cut:
+                place = text.index(part, place)
+                if ids != nothing:
+                    follows_blank = text[place - 1 : place].isspace() or not parts
+                    parts.append(Part(part, ids, follows_blank, len(cut) > 1))
+                place += len(part)
         lines.append(parts)
     return lines
 
 
-def _fit(tokenizer: Any, text: str, ids: list[int], longest: int) -> Iterator[tuple[int, str, list[int]]]:
-    """The text, or what of it is short enough for a part: where, which text, and its ids. ids: none of a long text."""
-    ends = None
-    if (len(ids) > longest or len(text) > LONG) and has_place(text):
-        ids, ends = tokenizer.encode_ends(text)
-    elif len(text) > LONG:
-        ids = tokenizer.encode(text)
-    reached = 0
-    for part, found in zip(*split_to_fit(text, ids, tokenizer.encode_all, longest, ends), strict=True):
-        start = text.index(part, reached)
-        yield start, part, found
-        reached = start + len(part)
+def join_windows(text: str, windows: Sequence[Span], found: Sequence[list[Part]]) -> list[Part]:
+    """The parts of a text, from those of each of its windows."""
+    for (start, _), parts in zip(windows[1:], found[1:], strict=True):
+        parts[:1] = [part._replace(follows_blank=text[start - 1].isspace()) for part in parts[:1]]
+    return list(chain.from_iterable(found))
 
 
 def share_prefix(prefix: str, language: str | None, counts: Sequence[int]) -> list[str]:

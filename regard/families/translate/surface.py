@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +19,9 @@ from regard.families.options import Columns, Engine, Glob, Json, Keys, Model, Pr
 from regard.families.surface import LookBody, Served, Surface, Terminal, Text, TextBody, Whole
 from regard.families.translate.asked import TranslateOptions
 from regard.families.translate.lines import translate_lines, translate_plainly
+from regard.families.translate.parts import join_windows
 from regard.families.translate.translation import Translation, join
+from regard.text.segments import find_windows
 from regard.text.terms import read_terms
 
 PART_IN_LETTERS = 20  # what it takes to join a part to others, in letters that are split
@@ -214,7 +216,7 @@ async def translate(
     alignments: bool = False, split_sentences: bool | None = None, consensus: int | None = None,
 ) -> list[Translation]:  # fmt: skip
     """A Translation of each text, which is a line. What waits and is computed are the parts of lines."""
-    limits = served.limits
+    limits, texts = served.limits, [text.strip() for text in texts]
     limits.check_texts(texts, limits.lines)
     cost = max(beam, n_best, consensus or 1)
     limits.check_number("beam", cost, 1, limits.beams)
@@ -226,7 +228,13 @@ async def translate(
     forced = (await served.sizes([prefix]))[0] if prefix else 0
     limits.check_count("the prefix", forced, limits.prefix_tokens)
     split = partial(served.opened.split, split_sentences=split_sentences)
-    lines = [line for some in await served.aside_in_pieces(split, texts) for line in some]
+    windows = [find_windows(text) for text in texts]
+    pieces = [text[start:end] for text, found in zip(texts, windows, strict=True) for start, end in found]
+    split_pieces = chain.from_iterable(await served.aside_in_pieces(split, pieces))
+    lines = [
+        join_windows(text, found, list(islice(split_pieces, len(found))))
+        for text, found in zip(texts, windows, strict=True)
+    ]
     sizes = [[len(part.ids) for part in line] for line in lines]
     tokens = sum(map(sum, sizes)) + forced * len(lines)
     limits.check_count("the text, times n_best", tokens * n_best, limits.translated_tokens)
