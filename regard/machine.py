@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import ClassVar
 
 
 class _Here:
@@ -131,3 +132,26 @@ def lower_priority(steps: int) -> None:
         with suppress(OSError):
             mine = threading.get_native_id()
             os.setpriority(os.PRIO_PROCESS, mine, os.getpriority(os.PRIO_PROCESS, mine) + steps)
+
+
+class _SchedAttr(ctypes.Structure):
+    """What `sched_setattr` of Linux takes, in its first version."""
+
+    _fields_: ClassVar = [
+        ("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64), ("nice", ctypes.c_int32),
+        ("priority", ctypes.c_uint32), ("runtime", ctypes.c_uint64), ("deadline", ctypes.c_uint64),
+        ("period", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+def set_turn(seconds: float) -> None:
+    """From now on this thread, and those it begins, compute for so long at a time where others wait for the core; 0: as
+    the system has it. A thread that takes shorter turns than those at work gets a core as soon as it needs one, since
+    Linux 6.12; elsewhere nothing happens.
+    """
+    call = {"x86_64": 314, "aarch64": 274}.get(platform.machine()) if sys.platform == "linux" else None
+    with suppress(OSError, AttributeError):
+        if call and os.sched_getscheduler(0) == os.SCHED_OTHER:
+            nice = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+            wanted = _SchedAttr(size=ctypes.sizeof(_SchedAttr), nice=nice, runtime=int(seconds * 1e9))
+            ctypes.CDLL(None).syscall(call, 0, ctypes.byref(wanted), 0)

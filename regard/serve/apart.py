@@ -17,7 +17,7 @@ from typing import Any
 from regard.errors import FolderError, RegardError
 from regard.folder import ModelInfo
 from regard.look.cancel import cancelled_by, check_cancelled
-from regard.machine import lower_priority
+from regard.machine import lower_priority, set_turn
 from regard.serve.limits import RequestError
 
 REST = 20.0  # seconds without a request, after which the process ends
@@ -87,6 +87,7 @@ class Apart:
 def _answer_all(connection: Connection, folder: Path, info: ModelInfo, most_weights: int) -> None:
     """What the process does, until it is idle for a while or the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which answers first
+    set_turn(0)
     opened: Any = None
 
     def check() -> None:

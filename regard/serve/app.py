@@ -26,7 +26,7 @@ from starlette.exceptions import HTTPException
 from regard import __version__
 from regard.errors import FolderError, RegardError
 from regard.families import all_families, find_surface
-from regard.machine import stopped_by_signals
+from regard.machine import set_turn, stopped_by_signals
 from regard.serve.bulk import BulkProcess, answer_requests
 from regard.serve.guard import Guard, error_response, log
 from regard.serve.libre import make_libre
@@ -45,6 +45,7 @@ SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configur
 LONG_QUEUE = 4096  # connections that may wait in the system until they are taken
 COLLECT = (700, 4, 2000)  # the whole heap of a thousand connections is looked through rarely: that takes 50 ms
 GAUGES = "/gauges"  # a route of the process of costly requests
+TURN = 0.0002  # seconds, so that threads of documents give up their core at once
 SWITCH = 0.0005  # seconds that a thread keeps the interpreter while the event loop waits; by default 0.005
 
 
@@ -199,6 +200,7 @@ def serve(
     """
     sockets, limits = listen(host, port), registry.limits
     sys.setswitchinterval(SWITCH)
+    set_turn(TURN)
     folders = registry.splitting
     bulk = BulkProcess(answer_costly, folders, asdict(limits)) if folders else None
     app = make_app(registry, LOOPBACK | {name.lower() for name in (host, *names)}, api_key, bulk)

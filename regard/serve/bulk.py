@@ -22,7 +22,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.machine import lower_priority
+from regard.machine import lower_priority, set_turn
 from regard.serve.guard import BODY, error_response, log
 
 HEAD = struct.Struct("<QII")  # the number of a request, bytes of JSON, bytes of a body
@@ -115,6 +115,7 @@ def _begin(connection: socket.socket, work: Callable[..., None], *given: Any) ->
     """The process: signals are for the server, which lets it finish what was accepted."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    set_turn(0)
     lower_priority(PRIORITY)
     work(connection, *given)
     os._exit(0)  # threads may compute in native code, which must not see the interpreter go

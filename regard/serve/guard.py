@@ -57,6 +57,7 @@ class Guard:
         self._bulk, self._pages = bulk, pages or {}
         self._is_everywhere = bool(EVERYWHERE & hosts)
         self._held = 0  # bytes of bodies that are not whole yet
+        self._turn = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -76,6 +77,8 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             self._check_place(scope, headers)
+            if scope["method"] == "GET":
+                await self._wait_turn()
             if scope["method"] == "GET" and (page := self._pages.get(scope["path"])):
                 await page(scope, receive, count_status)  # no file is opened, no key asked for: it holds nothing
                 return
@@ -105,6 +108,13 @@ class Guard:
             self._metrics.count(route, status, seconds)
             log.info(json.dumps({"request": name, "route": route, "method": scope["method"], "status": status,
                                  "seconds": round(seconds, 4)}))  # fmt: skip
+
+    async def _wait_turn(self) -> None:
+        """What only reads is begun one after another, with all that is ready in between: hundreds of connections that
+        ask for pages at once do not hold up a text.
+        """
+        async with self._turn:
+            await asyncio.sleep(0)
 
     def _is_open(self, path: str) -> bool:
         is_working = self._registry.is_ready and not self._registry.is_draining

@@ -1,16 +1,22 @@
 """Clients that take their time: each has a limit, and all together leave room for others."""
 
+import asyncio
 import json
 import socket
 import threading
 import time
+from collections import Counter
 
 import pytest
 import uvicorn
 from server import Server, wait_until
 
+from regard.serve.guard import Guard
+from regard.serve.limits import Limits
 from regard.serve.listen import listen
+from regard.serve.metrics import Metrics
 from regard.serve.protocol import Protocol
+from regard.serve.registry import ModelRegistry
 
 HEAD = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 CANARY = {"q": "The old dog sleeps.", "source": "en", "target": "fr"}
@@ -159,3 +165,24 @@ def test_a_body_that_comes_byte_by_byte_wakes_its_request_once():
         assert connection.recv(100).startswith(b"HTTP/1.1 204")
     server.should_exit = True
     assert b"".join(one["body"] for one in heard) == body and len(heard) < 10
+
+
+def test_a_burst_of_requests_that_only_read_is_begun_one_at_a_time():
+    """Each turn of the event loop has one of them, so that what else is ready never waits for the burst."""
+    begun, turn = [], 0
+
+    async def page(scope, receive, send):
+        begun.append(turn)
+
+    async def main():
+        nonlocal turn
+        guard = Guard(None, ModelRegistry([], Limits()), Metrics(), {"x"}, None, pages={"/page": page})
+        scope = {"type": "http", "method": "GET", "path": "/page", "headers": [(b"host", b"x")]}
+        burst = [asyncio.ensure_future(guard(dict(scope), None, None)) for _ in range(30)]
+        while not all(one.done() for one in burst):
+            turn += 1
+            await asyncio.sleep(0)
+        assert not any(one.exception() for one in burst)
+
+    asyncio.run(main())
+    assert len(begun) == 30 and max(Counter(begun).values()) == 1
