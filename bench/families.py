@@ -25,7 +25,9 @@ OWN: dict[str, dict[str, Any]] = {  # with some fifteen batches to an epoch
     }),
     "fill": merge(SHAPE, {"model": {"max_positions": 64}, "train": {"tokens_per_batch": 300}}),
     "answer": {"model": {"restarts": 2}, "train": {"questions_per_batch": 10}},
+    "classify": {"model": {"width": 8, "buckets": 2**10}, "train": {"texts_per_batch": 20}},
 }  # fmt: skip
+LABELS = ("statement", "question")
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,13 @@ class Family:
 
 
 def small_families(place: Path, examples: int = 300) -> dict[str, Family]:
-    """The four families, with their texts written into a folder."""
+    """The five families, with their texts written into a folder."""
     phrases = regard.phrasebook("en", "fr", examples)
     texts = {
         "train.en": "".join(phrase.source + "\n" for phrase in phrases),
         "train.fr": "".join(phrase.target + "\n" for phrase in phrases),
         "stories.txt": write_stories(regard.induction(examples // 2)),
+        "labels.tsv": "".join(f"{LABELS['?' in one.source]}\t{one.source}\n" for one in phrases),
     }
     for name, text in texts.items():
         (place / name).write_text(text, encoding="utf-8")
@@ -59,6 +62,7 @@ def small_families(place: Path, examples: int = 300) -> dict[str, Family]:
         "write": {"text": english},
         "fill": {"text": english},
         "answer": {"stories": place / "stories.txt"},
+        "classify": {"text": place / "labels.tsv"},
     }
     return {task: Family(task, given) for task, given in files.items()}
 
@@ -102,3 +106,5 @@ def ask(folder: Path, **options: Any) -> None:
             opened.encode(["The dog sleeps.", "A cat."])
         case "answer":
             opened(["Brian is a frog."], "What color is Brian?")
+        case "classify":
+            opened.classify("The dog sleeps.")

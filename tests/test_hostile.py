@@ -20,7 +20,7 @@ import regard
 from regard.errors import RegardError
 from regard.files import hash_file
 
-TASKS = ["translate", "write", "fill", "answer"]
+TASKS = ["translate", "write", "fill", "answer", "classify"]
 
 
 @pytest.fixture(scope="module")
@@ -209,6 +209,26 @@ def test_a_kind_that_is_no_word_is_refused(task, odd, runs, tmp_path):
         ask(trial, engine=None if task in {"fill", "answer"} else "torch")
     (trial / "regard.json").unlink()
     with pytest.raises(RegardError, match=r"config\.json"):
+        ask(trial)
+
+
+@pytest.mark.parametrize("labels", [[], ["a"], ["a", "a"], ["a", "b\tc"], ["a", "b\n0.99"], ["a", ""], ["a", 5], "ab"])
+def test_labels_that_a_table_cannot_have_are_refused(labels, runs, tmp_path):
+    trial = copied(runs["classify"][1], tmp_path / "m")
+    config = json.loads((trial / "config.json").read_text())
+    (trial / "config.json").write_text(json.dumps(config | {"labels": labels}))
+    reseal(trial)
+    with pytest.raises(RegardError, match=r"labels|keys|bias"):
+        ask(trial)
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0])
+def test_a_temperature_that_is_none_is_refused(temperature, runs, tmp_path):
+    trial = copied(runs["classify"][1], tmp_path / "m")
+    weights = load_file(trial / "model.safetensors")
+    save_file(weights | {"temperature": torch.tensor([temperature])}, trial / "model.safetensors")
+    reseal(trial)
+    with pytest.raises(RegardError, match="temperature"):
         ask(trial)
 
 

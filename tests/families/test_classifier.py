@@ -13,6 +13,7 @@ import regard
 from regard.cli.commands import app
 from regard.config import ModelConfig
 from regard.data.labelled import word_batches
+from regard.families.classify.pipeline import Classification
 from regard.model.attention import soft_attention
 from regard.model.labels import LabelAttention
 from regard.text.classes import calibration_error, confusion, paired_test, score_classes
@@ -82,8 +83,8 @@ def test_as_many_lines_come_out_as_go_in(classifier_folder):
     assert len(answers) == len(lines) and answers[0].startswith("de\t") and answers[2].startswith("en\t")
     done = run("classify", classifier_folder, "--json", "--top", 2, input="".join(line + "\n" for line in lines))
     objects = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(objects) == len(lines) and all(len(one["labels"]) == 2 for one in objects)
-    assert objects[0]["label"] == "de" and objects[1]["is_unlike"] and objects[4]["is_unlike"]
+    assert len(objects) == len(lines) and [len(one["labels"]) for one in objects] == [2, 0, 2, 0, 2]
+    assert objects[0]["label"] == "de" and objects[1]["label"] is None and objects[4]["is_unlike"]
 
 
 def test_no_label_is_given_below_the_probability_that_is_asked_for(classifier, classifier_folder):
@@ -240,3 +241,12 @@ def test_labels_may_be_numbers_and_columns_have_names(tmp_path):
     assert regard.load(tmp_path / "m").labels == ("0", "1")
     table = write_lines(tmp_path / "r.csv", ["text,id,label", *(f"{one['text']},7,{one['label']}" for one in objects)])
     assert regard.load(tmp_path / "m").evaluate(table)["texts"] == 12
+
+
+def test_a_text_without_words_has_no_label_and_its_line_is_empty(classifier, classifier_folder):
+    none, one = classifier.classify_all([" \u2003\n", "Der Hund ist alt."])
+    assert none == Classification((), []) and none.label is None and one.label == "de"
+    assert classifier.classify("") == none and classifier(["", " "]) == [None, None]
+    result = run("classify", classifier_folder, input="Der Hund ist alt.\n\n \nThe dog is old.\n")
+    assert result.stdout.splitlines()[1:3] == ["", ""] and result.stdout.startswith("de\t")
+    assert "never seen" not in result.stderr

@@ -14,10 +14,11 @@ from regard.data.batch import LabelBatch
 from regard.data.labelled import NO_LABEL, label_batches
 from regard.engines.network import read_network
 from regard.engines.stored import choose_layout
-from regard.folder import ModelFolder
+from regard.errors import FolderError
+from regard.folder import CONFIG, WEIGHTS, ModelFolder
 from regard.formats import own
 from regard.model.labels import LabelAttention
-from regard.text.labels import Labelled
+from regard.text.labels import Labelled, clean_label
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -28,8 +29,17 @@ HOTTEST, TRIES = 20.0, 60  # the highest temperature, and how often the best is 
 
 def read(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
     """The network in a classifier's folder."""
-    return read_network(folder, tokenizer, choose_layout(folder, {"regard-classify": own}),
-                        lambda config, _: LabelAttention(config))  # fmt: skip
+    layout = choose_layout(folder, {"regard-classify": own})
+    model = read_network(folder, tokenizer, layout, lambda config, _: LabelAttention(config))
+    assert isinstance(model, LabelAttention)
+    names = model.config.labels
+    if not names or len(set(names)) < len(names) or not all(name and name == clean_label(name) for name in names):
+        raise FolderError(
+            f"{folder.path / CONFIG} has the labels {names!s:.60}; they are different names of one line each"
+        )
+    if not float(model.temperature) > 0:  # logits are divided by it
+        raise FolderError(f"{folder.path / WEIGHTS}: temperature is {float(model.temperature):g}; it is above 0")
+    return model
 
 
 @torch.inference_mode()

@@ -37,7 +37,7 @@ class Classification:
     """The labels of a text: those that are given, and the likeliest ones with their probabilities."""
 
     given: tuple[str, ...]  # none where it is unsure
-    labels: list[Label]  # likeliest first
+    labels: list[Label]  # likeliest first; none of a text without words
     unknown: list[str] = field(default_factory=list)  # words never seen in training
     is_unlike: bool = False  # whether the text is unlike the training text: most of its words were never seen there
 
@@ -89,11 +89,17 @@ class Classifier(Pipeline):
             raise ConfigError(f"unsure={unsure:g}: it is a probability, from 0 to 1")
         every = iter(texts)
         while some := list(islice(every, together)):
-            for text, (given, labels) in zip(some, self._predict(some, top, unsure), strict=True):
-                words = split_words(text)
-                unknown = [word for word in dict.fromkeys(words) if self.tokenizer.id_of(word) is None]
-                is_unlike = sum(word in unknown for word in words) > UNLIKE * len(words) or not words
-                yield Classification(given, [Label(*pair) for pair in labels], unknown, is_unlike)
+            texts_as_words = [split_words(text) for text in some]
+            readable = [text for text, words in zip(some, texts_as_words, strict=True) if words]
+            found = iter(self._predict(readable, top, unsure)) if readable else iter(())
+            for words in texts_as_words:
+                if not words:  # there is nothing that a label could be of
+                    yield Classification((), [])
+                    continue
+                given, labels = next(found)
+                unknown = dict.fromkeys(word for word in words if self.tokenizer.id_of(word) is None)
+                is_unlike = sum(word in unknown for word in words) > UNLIKE * len(words)
+                yield Classification(given, [Label(*pair) for pair in labels], list(unknown), is_unlike)
 
     def evaluate(
         self, *files: str | Path, columns: Choice | None = None, keys: Choice | None = None,

@@ -44,7 +44,9 @@ def command(
 
 
 def in_words(found: Any, top: int) -> str:
-    """A line: the label and its probability; or several of them."""
+    """A line: the label and its probability; or several of them. Of a text without words, an empty one."""
+    if not found.labels:
+        return ""
     if top == 1:
         return f"{', '.join(found.given) or NONE}\t{found.labels[0].probability:.4f}"
     likeliest = [f"{label.name}\t{label.probability:.4f}" for label in found.labels]
