@@ -16,7 +16,7 @@ from regard.errors import ConfigError, CorpusError
 from regard.text.corpus import LeftOut, open_rows
 from regard.text.lines import LONGEST_RUNNING, read_lines, read_whole
 from regard.text.readers import JSONL, find_kind
-from regard.text.readers.folders import files_below
+from regard.text.readers.folders import files_below, is_hidden
 from regard.text.readers.jsonl import each_object, text_under
 from regard.text.readers.packed import without_packing
 from regard.text.readers.rows import Choice, Table, one_line
@@ -122,7 +122,7 @@ def _files_in(name: Path) -> Iterator[tuple[Path, str | None, bool]]:
     if not name.is_dir():
         yield name, None if find_kind(name) else clean_label(without_packing(name).stem), False
         return
-    below = sorted(path for path in files_below(name) if path.is_file() and not _is_hidden(path, name))
+    below = sorted(path for path in files_below(name) if path.is_file() and not is_hidden(path, name))
     if not below:
         raise CorpusError(f"{name} is a folder without a file in it; give a folder or a file for each label")
     is_nested = any(path.parent != name for path in below)
@@ -131,10 +131,6 @@ def _files_in(name: Path) -> Iterator[tuple[Path, str | None, bool]]:
             yield path, clean_label(path.relative_to(name).parts[0]), True
         elif not is_nested:
             yield from _files_in(path)
-
-
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def clean_label(name: str) -> str:

@@ -17,7 +17,7 @@ from regard.text.corpus import open_rows
 from regard.text.lines import HEAD, LONGEST_RUNNING, UTF16_MARKS, read_lines, read_whole
 from regard.text.readers import find_kind
 from regard.text.readers.documents import find_document
-from regard.text.readers.folders import files_below, find_shards, is_dataset, nothing_matches, refuse_splits
+from regard.text.readers.folders import files_below, find_shards, is_dataset, is_hidden, nothing_matches, refuse_splits
 from regard.text.readers.packed import open_unpacked, without_packing
 from regard.text.readers.rows import Choice
 from regard.text.stream import SAMPLE, Examples, Thinned
@@ -113,7 +113,7 @@ def _below(folder: Path, glob: Sequence[str]) -> dict[Path, str | None]:
 
 def _why_not(path: Path, folder: Path) -> str | None:
     """Why a file in a folder is left out, if it is: only what is surely not text that people write."""
-    if any(part.startswith(".") for part in path.relative_to(folder).parts):
+    if is_hidden(path, folder):
         return "hidden"
     if path.is_symlink() or not path.is_file():
         return "a link, pipe or device"

@@ -33,6 +33,11 @@ def _matches(path: Path, folder: Path, pattern: str) -> bool:
     return fnmatchcase(path.relative_to(folder).as_posix(), pattern.removeprefix("./").replace("**/", "*"))
 
 
+def is_hidden(path: Path, folder: Path) -> bool:
+    """Whether a file in a folder, or a folder that it is in there, has a name with a dot before it."""
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
 def nothing_matches(folder: Path, glob: Sequence[str]) -> CorpusError:
     """What there is instead."""
     endings = sorted({path.suffix for path in files_below(folder) if path.suffix})[:10]
@@ -46,7 +51,11 @@ def find_parts(source: Path, glob: Sequence[str]) -> tuple[Path, ...]:
         if glob:
             raise ConfigError(f"--glob {glob[0]} chooses files of a folder, and {source} is none; leave it out")
         return ()
-    found = sorted(files_below(source, glob)) if glob else find_shards(source)
+    found = [path for path in sorted(files_below(source, glob)) if not is_hidden(path, source)] if glob else []
+    if odd := next((path for path in found if path.is_symlink() or not path.is_file()), None):
+        raise CorpusError(f"{odd} is a link, pipe or device, which --glob does not follow; choose files alone, or give "
+                          f"it by its own name")  # fmt: skip
+    found = found if glob else find_shards(source)
     if not found:
         raise nothing_matches(source, glob) if glob else CorpusError(
             f"{source} is a folder without a data set; name a file of pairs, or choose files in it with --glob '*.tsv'"

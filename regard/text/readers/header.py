@@ -33,7 +33,7 @@ def find_header(rows: list[list[str]], wanted: Choice | None) -> tuple[bool, boo
     names = [one for one in wanted or () if isinstance(one, str)]
     if names and all(_same(name, cells) for name in names):
         return True, True
-    if not cells or len(set(cells)) < len(cells) or not all(NAME.fullmatch(cell) for cell in cells) or not below:
+    if not cells or len(set(cells)) < len(cells) or not all(NAME.fullmatch(cell) for cell in cells):
         return False, False
     meanings = [meaning for cell in cells if (meaning := _meaning(cell))]
     is_known = len(meanings) >= min(2, len(cells)) and len(set(meanings)) == len(meanings)

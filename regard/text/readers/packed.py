@@ -23,6 +23,7 @@ SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 PACKED_FROM, PACKED_MOST = 2**24, 200  # bytes from which on, and how many times, a packed file may not grow
 WINDOW = 2**27  # bytes of earlier text that a packed file may refer to: zstd's own limit, and twice that of xz -9
 BLOCK = 2**16  # bytes that are unpacked at a time
+MANY_STREAMS, LEAST_BYTES = 1000, 64  # more streams than this have so many bytes each, or no packer wrote them
 ZSTD_BLOCK = 2**11  # of a reader that cannot bound what it makes of them: at most 64 MB
 
 
@@ -97,6 +98,7 @@ class _Frames:
     ) -> None:
         self._file, self._make, self._block, self._error = file, make, block, error
         self._now = make()
+        self._streams, self._made = 1, 0  # how many, and bytes that were in them
 
     def read(self, size: int) -> bytes:
         block = b""
@@ -106,13 +108,16 @@ class _Frames:
                 data = self._next_stream()
                 if not data:
                     break
-                self._now = self._make()
+                self._now, self._streams = self._make(), self._streams + 1
+                if self._streams > MANY_STREAMS and self._made < LEAST_BYTES * self._streams:
+                    raise EOFError(f"its first {self._streams} packed parts hold hardly anything")
             elif self._now.needs_input and not (data := self._file.read(self._block)):
                 raise EOFError("it ends in the middle")
             try:
                 block = self._now.decompress(data, size)
             except self._error as problem:
                 raise EOFError(str(problem)) from None
+        self._made += len(block)
         return block
 
     def _next_stream(self) -> bytes:

@@ -213,3 +213,12 @@ def test_what_is_left_out_of_a_folder_is_named_by_its_file(tmp_path):
     write(tmp_path / "d" / "b.tsv", "e\tf\n\tg\n")
     _, left_out = read_pairs(PairFiles.of(tmp_path / "d", glob=["*.tsv"]))
     assert left_out[0].example == f"{tmp_path / 'd' / 'b.tsv'} line 2"
+
+
+def test_a_table_of_a_header_alone_has_no_rows(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("english\tgerman\n")
+    with pytest.raises(CorpusError, match=r"pairs\.tsv"):
+        read_pairs(PairFiles.of(path))
+    path.write_text("Hello\tHallo\n")
+    assert len(read_pairs(PairFiles.of(path))[0]) == 1

@@ -94,3 +94,14 @@ def test_resuming_notices_other_files_by_another_pattern(tree, tmp_path):
     regard.train("write", text=tree, glob="*.py", **options)
     with pytest.raises(RunError, match=r"glob: \*\.py -> \*\.txt"):
         regard.train("write", text=tree, glob="*.txt", **options)
+
+
+def test_hidden_files_are_no_pairs_and_links_are_not_followed(tmp_path):
+    folder = tmp_path / "pairs"
+    (folder / ".cache").mkdir(parents=True)
+    for name in ("a.tsv", ".b.tsv", ".cache/c.tsv"):
+        (folder / name).write_text(f"one {name}\teins {name}\n")
+    assert [path.name for path in PairFiles.of(folder, glob=["*.tsv"]).paths] == ["a.tsv"]
+    (folder / "z.tsv").symlink_to(folder / "a.tsv")
+    with pytest.raises(CorpusError, match=r"z\.tsv is a link, pipe or device, which --glob does not follow"):
+        PairFiles.of(folder, glob=["*.tsv"])

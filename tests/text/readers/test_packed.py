@@ -128,3 +128,13 @@ def test_text_that_begins_like_a_packed_file_is_text(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("BZh is not bzip2\n")
     assert list(read_lines(path)) == ["BZh is not bzip2"]
+
+
+@pytest.mark.parametrize("kind", ["bz2", "xz", "zst"])
+@pytest.mark.parametrize("content", [b"", b"a"])
+def test_thousands_of_streams_with_nothing_in_them_are_refused(tmp_path, kind, content):
+    """Each takes longer to open than a page of text to read."""
+    path = tmp_path / f"a.txt.{kind}"
+    path.write_bytes(PACKERS[kind](b"text\n") + PACKERS[kind](content) * 3000)
+    with pytest.raises(CorpusError, match=r"damaged after line .*its first 1001 packed parts hold hardly anything"):
+        list(read_lines(path))
