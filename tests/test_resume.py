@@ -277,3 +277,14 @@ def test_any_damage_to_the_newest_state_falls_back(tmp_path, victim):
     newest = store.newest()
     assert newest.step == 10
     assert load_file(tmp_path / "weights-00000010.safetensors")["w"][0] == 10
+
+
+def test_what_was_found_in_the_text_is_found_again_if_someone_edits_it(tmp_path, pairs):
+    """Else other pairs would be held out than those that were not learned from."""
+    regard.train("translate", to=tmp_path / "m", settings=settings(2), **pairs)
+    survey = tmp_path / "m" / "run" / "survey.json"
+    before = survey.read_bytes()
+    found = json.loads(before)
+    survey.write_text(json.dumps(found | {"count": found["count"] - 5, "valid": found["valid"][:3]}))
+    regard.train("translate", to=tmp_path / "m", settings=settings(3), **pairs)
+    assert survey.read_bytes() == before

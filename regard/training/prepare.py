@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def prepare(
     kept = {name: value for name, value in record["config"].items() if name != "stop"}
     changed = other_text(record, reading)
     if not changed:
-        yield from _restore_survey(run, corpus, check)
+        yield from _restore_survey(run, corpus, check, record.get("survey"))
     kind = {"model": {"kind": before.model.kind}}
     ends = {} if changed else {"stop": _defaults(recipe, corpus, merge(kind, wanted))["stop"]}
     kept = merge(merge(kept, ends), other_facts(record, corpus))
@@ -130,13 +131,23 @@ def prepare(
     return PreparedRun(config, tokenizer, DatasetInfo.of(corpus, store, record), record, note)
 
 
-def _restore_survey(run: Path, corpus: Corpus, check: Check) -> Generator[Preparing]:
-    """What the survey found when the run began; if that is gone or damaged, the text is read again."""
+def _restore_survey(run: Path, corpus: Corpus, check: Check, digest: str | None) -> Generator[Preparing]:
+    """What the survey found when the run began; if that is gone, damaged or edited, the text is read again."""
     try:
-        corpus.examples.restore(json.loads(read_regular(run / SURVEY, MOST_SURVEY_BYTES)))
+        content = read_regular(run / SURVEY, MOST_SURVEY_BYTES)
+        if sha256(content).hexdigest() != (digest or sha256(content).hexdigest()):  # older runs have none
+            raise ValueError
+        corpus.examples.restore(json.loads(content))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         yield from survey(corpus, check)
-        write_whole(run / SURVEY, json.dumps(corpus.examples.state()) + "\n")
+        _write_survey(run, corpus)
+
+
+def _write_survey(run: Path, corpus: Corpus) -> str:
+    """Keeps what the survey found; its hash."""
+    content = (json.dumps(corpus.examples.state()) + "\n").encode()
+    write_whole(run / SURVEY, content)
+    return sha256(content).hexdigest()
 
 
 def _refuse_changes(run: Path, settings: list[str], text: list[str]) -> None:
@@ -187,7 +198,7 @@ def _prepare_new(
     clear(run)  # only now that a new run can begin
     for name, content in tokenizer.files().items():
         write_whole(run / name, content)
-    write_whole(run / SURVEY, json.dumps(corpus.examples.state()) + "\n")
+    record["survey"] = _write_survey(run, corpus)
     corpus.examples.release()
     malloc_trim()
     if init_from:
