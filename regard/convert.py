@@ -102,7 +102,7 @@ def export_model(model: Path, kind: str, to: Path, precision: Precision | None =
 
     precision: of the weights in a page, float16 if not given.
     """
-    refuse_existing(to, "export")
+    refuse_existing(to, "export", "file" if kind == "page" else "folder")
     folder = ModelFolder(model)
     page = partial(_to_page, precision=precision)
     exporters: dict[str, Callable[[ModelFolder, Path], str]] = {

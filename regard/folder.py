@@ -261,10 +261,10 @@ class ModelFolder:
         self._refuse_other(path, lambda _: hash_file(to))
 
 
-def refuse_existing(folder: Path, verb: str) -> None:
-    """A new folder is wanted; a link that leads nowhere is something, too."""
-    if os.path.lexists(folder):
-        raise FolderError(f"{folder} exists already; {verb} to a new folder")
+def refuse_existing(path: Path, verb: str, what: str = "folder") -> None:
+    """A new folder is wanted, or file; a link that leads nowhere is something, too."""
+    if os.path.lexists(path):
+        raise FolderError(f"{path} exists already; {verb} to a new {what}")
 
 
 def _stamp_of(path: Path) -> Stamp | None:

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from regard.cli.train import run_options, show
 from regard.decoding.settings import BEAM
 from regard.distill import distilling
 from regard.families.options import Engine, Precision
+from regard.training.stop import Stopper
 
 SHARED = {name: one for name, one in inspect.signature(run_options).parameters.items() if name != "start"}
 
@@ -58,9 +60,15 @@ def _run(**given: Any) -> None:
     run.pop("start")
     options = _distill(**given)
     is_first = os.environ.get("RANK", "0") == "0"
-    if is_first and not options["valid_source"]:
-        print_status("Validation is against the teacher's translations; --valid-source and --valid-target give others")
-    show(lambda stopper: distilling(stopper=stopper, **options, **run), is_quiet=not is_first)
+
+    def events(stopper: Stopper) -> Iterator[Any]:
+        for number, event in enumerate(distilling(stopper=stopper, **options, **run)):
+            if number == 0 and is_first and not options["valid_source"]:  # only now that nothing was refused
+                print_status("Validation is against the teacher's translations; --valid-source and --valid-target give "
+                             "others")  # fmt: skip
+            yield event
+
+    show(events, is_quiet=not is_first)
 
 
 distill = with_parameters(_run, _distill, {**inspect.signature(_distill).parameters, **SHARED})

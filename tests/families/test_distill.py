@@ -294,3 +294,11 @@ def test_a_folder_of_others_is_refused(folder, source, tmp_path):
     code, err = run(folder, "--source", source, "--to", tmp_path / "student")
     assert code == 1 and "it holds files that were not made here" in err
     assert [path.name for path in stray.iterdir()] == ["letter.txt"]
+
+
+def test_a_teacher_that_is_missing_is_all_that_is_said(tmp_path):
+    text = write_lines(tmp_path / "a.en", ["One."])
+    result = CliRunner().invoke(
+        app, ["distill", str(tmp_path / "no"), "--source", str(text), "--to", str(tmp_path / "s")]
+    )
+    assert result.exit_code == 1 and "does not exist" in result.output and "Validation" not in result.output

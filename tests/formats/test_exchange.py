@@ -15,6 +15,7 @@ from test_foreign import MODELS, save  # noqa: E402
 
 import regard  # noqa: E402
 from regard.cli.commands import app  # noqa: E402
+from regard.convert import export_model  # noqa: E402
 
 
 def run(*words):
@@ -148,3 +149,10 @@ def test_keys_that_mean_nothing_here_do_no_harm_in_transformers(tmp_path, pairs)
     path.write_text(json.dumps(config | {"id2label": 5}))
     told = run("import", tmp_path / "theirs", "--to", tmp_path / "c")
     assert told.exit_code in (0, 1) and (told.exception is None or isinstance(told.exception, SystemExit)), told.output
+
+
+def test_a_page_is_not_written_over_a_file(folder, tmp_path):
+    (tmp_path / "page.html").write_text("mine")
+    with pytest.raises(regard.FolderError, match=r"page\.html exists already; export to a new file"):
+        export_model(folder, "page", tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == "mine"
