@@ -27,6 +27,7 @@ SETTINGS: dict[str, Any] = {  # of names that both have
 }  # fmt: skip
 PAIRS = 2000  # of the text
 LINES, UPDATES = 500, 8  # of one turn
+PYTHON = [sys.executable, "-P"]  # not the package in the folder where this is called
 Took = tuple[float, float]  # seconds on the wall, and of the processor
 
 
@@ -58,6 +59,9 @@ def checked_out(commit: str, to: Path) -> Iterator[Path]:
 def bench(before: Path, folder: Path, turns: int, steps: int) -> dict[str, Any]:
     sides = {"before": before, "now": HERE}
     env = {name: environment(tree, folder / f"{name} cache") for name, tree in sides.items()}
+    for name, tree in sides.items():
+        imported = subprocess.check_output([*PYTHON, "-c", "import regard; print(regard.__file__)"], env=env[name])
+        assert Path(imported.decode().strip()).is_relative_to(tree), f"{name} would measure {imported.decode()}"
     words = [__file__, "--steps", str(steps), "--side", "make", str(folder)]
     subprocess.run([sys.executable, *words], check=True, env=env["before"])
     line = (folder / "line.en").read_bytes()
@@ -108,7 +112,7 @@ def milliseconds(seconds: list[float]) -> float:
 def command(words: list[str], line: bytes, env: dict[str, str]) -> Any:
     def run() -> dict[str, float]:
         began, before = time.perf_counter(), os.times()
-        subprocess.run([sys.executable, "-m", "regard", *words], input=line, check=True, capture_output=True, env=env)
+        subprocess.run([*PYTHON, "-m", "regard", *words], input=line, check=True, capture_output=True, env=env)
         wall, after = time.perf_counter() - began, os.times()
         used = after.children_user + after.children_system - before.children_user - before.children_system
         return {"wall": wall, "processor": used, "amount": 1}
