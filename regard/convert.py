@@ -204,7 +204,8 @@ def page_parts(
     label = f"{name} ({facts['source']} → {facts['target']})" if "source" in facts else name
     about = {
         "id": name, "label": label, "task": task, "config": opened.model.config.model_dump(), "given": given or {},
-        "is_foreign": opened.info.foreign is not None, "generation": asdict(opened.generation),
+        "is_foreign": opened.info.foreign is not None, "head_roles": opened.info.head_roles,
+        "generation": asdict(opened.generation),
         "fields": surface.body.model_json_schema()["properties"],
     } | facts  # fmt: skip
     places = [script.partition(":") for script in (surface.page, surface.engine)]

@@ -62,6 +62,7 @@ class ModelInfo(BaseModel):
     training: dict[str, int | float] = {}  # steps, tokens, seconds
     transformers: dict[str, Any] | None = None  # how it compares there
     alignment: dict[str, Any] | None = None  # the layer and the heads that align words
+    head_roles: dict[str, list[list[dict[str, float]]]] | None = None  # of each kind, layer and head: role -> score
     imported_from: str | None = None
     license: str | None = None
     foreign: str | None = None  # its architecture, of a model that others trained

@@ -8,6 +8,7 @@ from regard.families import find_family
 from regard.families.options import Json, Model
 from regard.folder import ABOUT, ModelFolder, ModelInfo
 from regard.load import load
+from regard.look.roles import describe_roles
 from regard.training.card import count_in_words, describe_comparison, describe_shape
 from regard.training.lineage import name_bases, name_teacher, scored_against_teacher
 
@@ -54,6 +55,7 @@ def describe(info: ModelInfo, parameters: int, size: int) -> str:
         "training": past and f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
         "scores": ", ".join(f"{name} {value:.4g}" for name, value in info.scores.items())
         + (", against the teacher's output" if scored_against_teacher(info) else ""),
+        "heads": info.head_roles and describe_roles(info.head_roles),
         "compared": describe_comparison(info),
         "made with": info.regard and f"regard {info.regard}",
     }

@@ -15,6 +15,7 @@ from regard.files import write_whole
 from regard.load import load
 from regard.look.marks import MARKS, refuse_file_of_others
 from regard.text.stories import read_sentences
+from regard.look.roles import describe_head
 
 WHOLE = (".html", ".json")  # endings of files with everything in them
 MOST = 96  # tokens up to which a page has attributions by default: each word and each head takes a forward pass
@@ -77,6 +78,11 @@ def look(
         print_data(drawn)
 
 
+        if layer and head and seen.head_roles:
+            name = kind or next(iter(seen.kinds))
+            print_data(
+                f"{name}, layer {layer}, head {head}: {describe_head(seen.head_roles[name][layer - 1][head - 1])}"
+            )
 def _check(to: Path | None, has_text: bool, recorded: bool, why: bool, one_map: list[str]) -> None:
     """Refuses what cannot be, before anything is computed."""
     suffix = to.suffix if to else ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from regard.look.inspection import Inspection, Kind
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
-SCRIPTS = ("data", "colors", "story", "text", "matrix", "lines", "overview", "probabilities", "why", "page")
+SCRIPTS = ("data", "colors", "heads", "story", "text", "matrix", "lines", "overview", "probabilities", "why", "page")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 HEIGHT = 760  # of the frame in a notebook, in pixels
 
@@ -52,6 +52,7 @@ def describe(seen: Inspection) -> dict[str, Any]:
         "token_scores": [score._asdict() for score in seen.token_scores],
         "alignment": seen.alignment,
         "aligning": seen.aligning,
+        "head_roles": seen.head_roles,
         "logit_lens": seen.logit_lens,
         "why": _why(seen),
     }

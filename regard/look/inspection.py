@@ -18,6 +18,7 @@ from regard.look.draw import draw_svg, draw_terminal
 from regard.look.export import to_frame, to_html, to_json, to_png
 from regard.look.marks import MARKS, refuse_file_of_others
 from regard.look.measure import measure
+from regard.look.roles import Roles
 
 if TYPE_CHECKING:
     from regard.look.attribution import Why
@@ -63,6 +64,7 @@ class Inspection:
     logit_lens: list[list[list[tuple[str, float]]]] = field(default_factory=list)  # of each layer and place
     why: Why | None = None  # attribution and head ablation, on request
     notes: list[str] = field(default_factory=list)  # what of the text is not shown, or was not known
+    head_roles: Roles | None = None  # what each head does, as scored at the end of training
 
     def __repr__(self) -> str:
         what = f"{self.text!r:.60} -> {self.answer!r:.60}"

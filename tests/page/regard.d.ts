@@ -26,6 +26,15 @@ interface Kind {
   rollout: number[][];
 }
 
+/** A beam search: what it began with, and every candidate; each names its parent by place, -1 is the root. */
+interface Beam {
+  width: number;
+  before: string[];
+  nodes: { parent: number; token: string; isEnd: boolean; logProb: number; score: number; fate: "kept" | "dropped" | "finished"; final?: number }[];
+}
+
+type HeadRoles = Record<string, Record<string, number>[][]>;
+
 interface TokenScore {
   token: string;
   probability: number;
@@ -61,6 +70,8 @@ interface Inspected {
   why: Why | null;
   alignment: [number, number][];
   aligning: { layer: number; heads: number[]; is_after?: boolean } | null;
+  head_roles?: HeadRoles | null;
+  beam?: Beam | null;
 }
 
 interface Table {
@@ -127,6 +138,13 @@ interface Frame {
   probes: { rows: string[]; columns: string[]; maps: number[][][] }[];
 }
 
+/** A candidate in the picture of a beam: its column is its step, its row its rank there. */
+interface BeamPlace {
+  index: number;
+  column: number;
+  row: number;
+}
+
 interface BeamNode {
   next: Map<string, BeamNode>;
   scores: (number | null)[];
@@ -167,6 +185,19 @@ interface Regard {
   zoom(state: Moved, factor: number): void;
   thumbnail(state: State, about: Kind, layer: number, head: number): HTMLElement;
   logitLens(data: Data, index: number): HTMLElement[];
+  headRoles?: HeadRoles | null; // of the model in the page
+  rolesOf(data: Data, kind: string, layer: number, head: number): Record<string, number> | null;
+  rankRoles(scores: Record<string, number> | null): [string, number][];
+  nameRole(one: [string, number]): string;
+  bestRole(scores: Record<string, number> | null): string;
+  describeHead(scores: Record<string, number> | null): string;
+  layOutBeam(beam: Beam, isWhole: boolean): BeamPlace[];
+  followBeam(beam: Beam, index: number): number[];
+  drawBeam(beam: Beam, isWhole: boolean, point: (index: number) => void): Element;
+  describeNode(beam: Beam, index: number): string;
+  finishedTable(beam: Beam): HTMLElement;
+  bestNode(beam: Beam): number;
+  textOf(beam: Beam, index: number): string;
   sentence(labels: string[], side: string): { line: HTMLElement; spans: HTMLElement[] };
   links(data: Data): [number, number][];
   reach(values: number[]): number;

@@ -22,7 +22,7 @@ def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], wh
     notes = [name_unknown(unknown)] if unknown else []
     kinds, _, _ = trace_text(model, tokenizer, ids, [])
     if not gaps:
-        return Inspection("fill", text, text, kinds, notes=notes)
+        return Inspection("fill", text, text, kinds, notes=notes, head_roles=trained.info.head_roles)
     with torch.inference_mode():
         with record_hidden(model) as states:
             logits = model.logits(model(as_batch(model, ids))[0, gaps])  # (gaps, V)
@@ -32,5 +32,6 @@ def look_at_gaps(trained: Filler, text: str, ids: list[int], gaps: list[int], wh
         logit_lens = apply_logit_lens(model, model.stack, states["stack"], gaps, tokenizer)
     reasons = explain_gaps(model, tokenizer, ids, gaps, best, kinds["text"].column_words) if why else None
     return Inspection(
-        "fill", text, trained.put_in(text, best), kinds, scores, logit_lens=logit_lens, why=reasons, notes=notes
-    )
+        "fill", text, trained.put_in(text, best), kinds, scores, logit_lens=logit_lens, why=reasons, notes=notes,
+        head_roles=trained.info.head_roles,
+    )  # fmt: skip

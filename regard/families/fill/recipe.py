@@ -29,7 +29,9 @@ from regard.families.texts import corpus_of, gather_texts
 from regard.folder import Content
 from regard.formats import bert, own
 from regard.formats.tokenizers import bert_roles, tokenizer_config
-from regard.look.snapshot import PROBES, snapshot_texts
+from regard.look.heads import TEXTS, score_text_heads
+from regard.look.snapshot import MOST_TOKENS, PROBES, snapshot_texts
+from regard.look.trace import as_batch
 from regard.model.loss import token_loss
 from regard.model.transformer import MaskedLM
 from regard.text.given import each_line, read_texts
@@ -39,6 +41,7 @@ from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_masked, learn_wordpieces
 from regard.training.recipe import (
     Check,
+    Artifacts,
     Corpus,
     Encoded,
     Recipe,
@@ -182,4 +185,11 @@ FILL = Recipe(
     pack=pack,
     where="regard.families.fill.recipe:FILL",
     snapshot=snapshot,
+def artifacts(model: Any, arrays: dict[str, Array], valid: list[str], tokenizer: Tokenizer) -> Artifacts:
+    """What each head does."""
+    texts = [tokenizer.encode(line) for line in valid[:TEXTS]]
+    return Artifacts({"head_roles": score_text_heads(model, tokenizer, texts, is_causal=False)})
+
+
 )
+    artifacts=artifacts,

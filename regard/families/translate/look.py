@@ -54,5 +54,6 @@ def _look_at_part(translator: Translator, part: Part, target: str | None, search
     links = translator.aligner.align(source, Hypothesis(ids, 0.0, len(ids) < len(generated), attention))
     reasons = explain_pair(model, tokenizer, (source, generated), kinds["cross"].column_words) if why else None
     return Inspection(
-        "translate", part.text, tokenizer.decode(ids), kinds, scores, links, aligning, logit_lens, reasons
-    )
+        "translate", part.text, tokenizer.decode(ids), kinds, scores, links, aligning, logit_lens, reasons,
+        head_roles=translator.info.head_roles,
+    )  # fmt: skip

@@ -36,6 +36,7 @@ from regard.families.translate.settings import KINDS, ROWS, SIZES, USES, choose_
 from regard.folder import Content
 from regard.formats import encoder_decoder, marian, own
 from regard.formats.tokenizers import translator_config
+from regard.look.heads import score_pair_heads
 from regard.look.snapshot import snapshot_pairs
 from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
 from regard.text.corpus import (
@@ -293,7 +294,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 
 def artifacts(model: Any, arrays: dict[str, Array], valid: list[Pair], tokenizer: Tokenizer) -> Artifacts:
-    """Which heads align, and which words are worth considering for which."""
+    """Which heads align, what each does, and which words are worth considering for which."""
     pairs = EncodedPairs.named("pairs", arrays).sample(COUNTED)
     is_word = torch.tensor([has_letters(token) for token in tokenizer.tokens(range(tokenizer.vocab_size))])
     lexicon = learn_lexicon(pairs, tokenizer.vocab_size, is_word)
@@ -301,12 +302,12 @@ def artifacts(model: Any, arrays: dict[str, Array], valid: list[Pair], tokenizer
     sources = tokenizer.encode_all([pair.source for pair in valid[:PAIRS]])
     targets = tokenizer.encode_targets([pair.target for pair in valid[:PAIRS]])
     held = [both for both in zip(sources, targets, strict=True) if max(map(len, both)) <= model.config.longest]
-    alignment = choose_heads(model, held, kept)
+    about = {"alignment": choose_heads(model, held, kept), "head_roles": score_pair_heads(model, tokenizer, held, kept)}
     always = [number for number in tokenizer.marks if number != tokenizer.pad_id]
     if model.config.encoder:  # no fast engine runs it, so nothing would be chosen from a shortlist
-        return Artifacts({"alignment": alignment}, {LEXICON: kept.pack()})
+        return Artifacts(about, {LEXICON: kept.pack()})
     shortlist = make_shortlist(lexicon, pairs, tokenizer.pieces[:-1], always)
-    return Artifacts({"alignment": alignment}, {SHORTLIST: shortlist, LEXICON: kept.pack()})
+    return Artifacts(about, {SHORTLIST: shortlist, LEXICON: kept.pack()})
 
 
 def snapshot(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dict[str, Any]]:

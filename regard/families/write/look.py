@@ -18,4 +18,7 @@ def look_at_text(trained: Writer, text: str, ids: list[int], why: bool, notes: l
     reasons = (
         explain_text(trained.model, trained.tokenizer, ids, kinds["text"].column_words) if why and scores else None
     )
-    return Inspection("write", text, "", kinds, scores, logit_lens=logit_lens, why=reasons, notes=notes)
+    return Inspection(
+        "write", text, "", kinds, scores, logit_lens=logit_lens, why=reasons, notes=notes,
+        head_roles=trained.info.head_roles,
+    )  # fmt: skip

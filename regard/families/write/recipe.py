@@ -34,6 +34,7 @@ from regard.families.write.settings import KINDS, ROWS, SIZES, USES
 from regard.folder import Content
 from regard.formats import gpt2, llama, own
 from regard.formats.tokenizers import tokenizer_config
+from regard.look.heads import TEXTS, score_text_heads
 from regard.look.snapshot import PROBES, snapshot_texts
 from regard.model.loss import token_loss
 from regard.model.transformer import CausalLM
@@ -41,6 +42,7 @@ from regard.text.running import RunningExamples, TextFiles, read_documents
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_bytes, learn_characters, learn_running
 from regard.training.recipe import (
+    Artifacts,
     Check,
     Corpus,
     Encoded,
@@ -187,6 +189,13 @@ WRITE = Recipe(
     kinds=KINDS,
     sizes=SIZES,
     uses=USES,
+def artifacts(model: Any, arrays: dict[str, Array], valid: list[str], tokenizer: Tokenizer) -> Artifacts:
+    """What each head does."""
+    parts = (text[start : start + PROBED] for text in valid for start in range(0, len(text), PROBED))
+    texts = [[tokenizer.begin_id, *tokenizer.encode_part(part)] for part in islice(parts, TEXTS)]
+    return Artifacts({"head_roles": score_text_heads(model, tokenizer, texts, is_causal=True)})
+
+
     gather=gather_texts,
     read=read,
     defaults=defaults,
@@ -200,3 +209,4 @@ WRITE = Recipe(
     where="regard.families.write.recipe:WRITE",
     snapshot=snapshot,
 )
+    artifacts=artifacts,

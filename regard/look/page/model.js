@@ -50,6 +50,7 @@ regard.openModel = (box) => {
   let start = () => {};
   const ask = new Promise((/** @type {(ask: any) => void} */ done) => { start = (worker) => done(regard.connect(worker)); });
   regard.isHere = true;
+  regard.headRoles = about.head_roles;
   regard.askJson = async (path, fields, signal) => (await ask)(path, fields, signal);
   regard.askStream = async (path, fields, signal, take) => (await ask)(path, fields, signal, take);
   regard.setTheme(window.matchMedia?.("(prefers-color-scheme: dark)").matches ? "dark" : "light");

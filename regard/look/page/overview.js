@@ -7,7 +7,8 @@ regard.views.push({
     const about = state.data.kinds[state.kind];
     box.append(regard.make("p", { class: "legend" },
       "Each head small; click one to see it large. The bar shows its entropy (full: uniform attention); ",
-      "⚓ marks a sink: one token takes half of all attention."));
+      "⚓ marks a sink: one token takes half of all attention.",
+      regard.rolesOf(state.data, state.kind, 1, 1) ? " Its name says what it does on held-out text, with the score: 1 always, 0 as uniform attention." : ""));
     box.append(regard.legend(state));
     const grid = regard.make("div", { class: "grid", style: `--heads:${about.heads}` });
     for (let layer = 1; layer <= about.layers; layer++) {
@@ -25,12 +26,14 @@ regard.thumbnail = (state, about, layer, head) => {
   const stuck = sink === null ? "" : ` ⚓ ${regard.shown(about.columns[sink])}`;
   const canvas = regard.make("canvas", { width: 96, height: 96 });
   const off = regard.offOf(state.data, state.kind, layer, head);
-  const title = `layer ${layer}, head ${head}: spread ${(100 * spread).toFixed(0)} %${stuck}` +
+  const roles = regard.rolesOf(state.data, state.kind, layer, head), role = regard.bestRole(roles);
+  const title = `layer ${layer}, head ${head}: ${roles ? `${regard.describeHead(roles)}; ` : ""}spread ${(100 * spread).toFixed(0)} %${stuck}` +
     (off ? `; switched off, the answer loses ${off.loss.toFixed(3)} nats a token` : "");
   const button = regard.make("button", {
     class: "head" + (state.key === key ? " chosen" : ""), title, "data-key": key,
     onclick: () => { state.key = key; state.view = "matrix"; state.refresh(); },
   }, canvas, regard.make("span", { class: "name" }, `${layer}·${head}${isAligning ? " ↔" : ""}${stuck}`),
+  role ? regard.make("span", { class: "name", "data-role": role }, role) : "",
   regard.make("span", { class: "spread" }, regard.make("i", { style: `width:${(100 * spread).toFixed(1)}%` })));
   const paint = () => {
     const values = state.data.map(state.kind, key);

@@ -59,7 +59,10 @@ regard.controls = (state, views, kinds) => {
   if (state.kind === "cross" && state.data.aligning) keys.unshift(["alignment", "alignment heads"]);
   if (!state.data.isStory) keys.push(["rollout", "rollout"]);
   for (let layer = 1; layer <= about.layers; layer++) {
-    for (let head = 1; head <= about.heads; head++) keys.push([`${layer}-${head}`, `layer ${layer}, head ${head}`]);
+    for (let head = 1; head <= about.heads; head++) {
+      const role = regard.bestRole(regard.rolesOf(state.data, state.kind, layer, head));
+      keys.push([`${layer}-${head}`, `layer ${layer}, head ${head}${role && ` · ${role}`}`]);
+    }
   }
   const tabs = views.map((view) => regard.make("button", {
     class: "tab" + (view.name === state.view ? " chosen" : ""), "data-view": view.name,
