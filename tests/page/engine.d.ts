@@ -134,6 +134,16 @@ interface Candidate {
   token: number;
 }
 
+/** One candidate of a beam search. final: of a finished one, its score by length. */
+interface Tried {
+  parent: number;
+  token: number;
+  logProb: number;
+  score: number;
+  fate: "kept" | "dropped" | "finished";
+  final?: number;
+}
+
 interface Sampling {
   temperature?: number;
   topK?: number | null;
@@ -276,7 +286,8 @@ interface Engine {
   makeTaps(silenced?: Silenced | null): Taps;
 
   greedy(step: Step, start: number, ends: number[], limit: number, prefix?: number[]): Hypothesis;
-  beam(step: Step, start: number, ends: number[], limit: number, width: number, count: number, prefix?: number[]): Hypothesis[];
+  beam(step: Step, start: number, ends: number[], limit: number, width: number, count: number, prefix?: number[], tree?: Tried[]): Hypothesis[];
+  rank(one: Hypothesis): number;
   bestCandidates(logProbs: Float64Array[], scores: number[], count: number): Candidate[];
   cutRepetition(ids: number[]): number[];
   makeRandom(seed: number): () => number;

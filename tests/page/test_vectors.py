@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import random
 import subprocess
 import unicodedata
@@ -17,6 +18,7 @@ from npm import HERE, find_npm, npm
 
 from regard.config import ModelConfig
 from regard.data.labelled import word_batches
+from regard.decoding import search
 from regard.decoding.sample import sample
 from regard.decoding.settings import Sampling, Search
 from regard.engines.packed import pack_weights, round_weights
@@ -83,6 +85,15 @@ def kept(logits: torch.Tensor) -> list:
     return logits[..., [id for id in range(V) if id != PAD]].tolist()
 
 
+def candidates_of(model: EncoderDecoder, source: list[int], limit: int) -> tuple[list, list]:
+    """Of a beam search: score, beam and token of the candidates of each step, best first; and what it found."""
+    tried, best = [], search._best
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_best", lambda *given: tried.append(best(*given)) or tried[-1])
+        [found] = translate_ids(model, [source], [limit], [END], Search(4, n_best=4))
+    return [[list(one) for one in row if one.score > -math.inf] for [row] in tried], found
+
+
 @torch.inference_mode()
 def translator_case(name: str, precision: str, **settings) -> dict:
     config = ModelConfig(**SHAPE | settings)
@@ -96,13 +107,13 @@ def translator_case(name: str, precision: str, **settings) -> dict:
         muted = model.logits(model(torch.tensor([source]), torch.tensor([[START, *target[:-1]]])))[0]
     [[greedy]] = translate_ids(model, [source], [limit], [END], Search(1))
     [[forced]] = translate_ids(model, [source], [limit], [END], Search(1), prefix=prefix)
-    [[beam]] = translate_ids(model, [source], [limit], [END], Search(4))
+    tried, ranked = candidates_of(model, source, limit)
     generation = {"start": START, "first": None, "ends": [END], "suppressed": [PAD], "is_end_forced": False}
     return packed(
         model, config, precision, name=f"translate {name} {precision}", task="translate", generation=generation,
         source=source, target=target, logits=kept(logits), muted=kept(muted), silenced=silenced, limit=limit,
         attention={name: weights[0][0].tolist() for name, weights in attention.items()}, greedy=greedy.ids,
-        prefix=prefix, forced=forced.ids, beam={"ids": beam.ids, "score": beam.score},
+        prefix=prefix, forced=forced.ids, tried=tried, finals=[one.rank(1.0) for one in ranked],
     )  # fmt: skip
 
 

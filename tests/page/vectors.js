@@ -38,15 +38,41 @@ const translate = (engine, one, weights, seen) => {
   const logits = model.logits(model.force(one.source, one.target, taps)).map((row) => row.filter((_, id) => !one.generation.suppressed.includes(id)));
   const best = engine.greedy(model.open(one.source, []), one.generation.start, one.generation.ends, one.limit);
   const after = (ids) => margin(engine, model.logits(model.force(one.source, [...ids, 0], engine.makeTaps())).at(-1));
-  const [first] = engine.beam(model.open(one.source, []), one.generation.start, one.generation.ends, one.limit, 4, 1);
+  const tree = [];
+  engine.beam(model.open(one.source, []), one.generation.start, one.generation.ends, one.limit, 4, 4, [], tree);
   const forced = engine.greedy(model.open(one.source, one.prefix), one.generation.start, one.generation.ends, one.limit, one.prefix);
   const muted = model.logits(model.force(one.source, one.target, engine.makeTaps(one.silenced))).map((row) => row.filter((_, id) => !one.generation.suppressed.includes(id)));
   return {
     logits: apart(flat(logits), flat(one.logits)), "silenced logits": apart(flat(muted), flat(one.muted)),
     ...Object.fromEntries(Object.entries(one.attention).map(([name, theirs]) => [name, apart(flat(taps.attention[name]), flat(theirs))])),
     "greedy ids": sameIds(best.ids, one.greedy, after, seen), "ids after a prefix": sameIds(forced.ids, one.forced, after, seen),
-    "score of a beam": Math.abs(first.score - one.beam.score) / 100,
+    ...compareTree(tree, one, seen),
   };
+};
+
+/** Candidates of a beam search step by step: scores, parents and tokens; up to a step whose order is decided by rounding. */
+const compareTree = (tree, { tried, finals }, seen) => {
+  const steps = [], columns = [];
+  tree.forEach((node, index) => {
+    const column = columns[index] = node.parent < 0 ? 0 : columns[node.parent] + 1;
+    if (node.score > -Infinity) (steps[column] ??= []).push({ ...node, index });
+  });
+  let furthest = 0;
+  for (const [number, theirs] of tried.entries()) {
+    const mine = steps[number] ?? [];
+    const kept = (number ? steps[number - 1] : [{ index: -1, score: 0 }]).filter(({ fate = "kept" }) => fate === "kept");
+    if (mine.length !== theirs.length) return { "candidates of a beam": Infinity };
+    furthest = Math.max(furthest, ...mine.map((node, i) => Math.abs(node.score - theirs[i][0])));
+    const parents = new Map(kept.map(({ index, score }) => [index, score]));
+    const sums = mine.every((node) => parents.has(node.parent) && Math.abs(parents.get(node.parent) + node.logProb - node.score) < 1e-9);
+    if (!sums) return { "parents of candidates": Infinity };
+    if (mine.every((node, i) => node.token === theirs[i][2])) continue;
+    if (!theirs.some((one, i) => i && theirs[i - 1][0] - one[0] < 1e-3)) return { "candidates of a beam": Infinity };
+    seen.ties += 1;
+    return { "scores of candidates": furthest / 10 };
+  }
+  const ended = tree.filter(({ fate }) => fate === "finished").map(({ final }) => final).sort((a, b) => b - a);
+  return { "scores of candidates": furthest / 10, "final scores": apart(ended.slice(0, finals.length), finals) };
 };
 
 const write = (engine, one, weights, seen) => {

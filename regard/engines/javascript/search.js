@@ -16,28 +16,38 @@ engine.greedy = (step, start, ends, limit, prefix = []) => {
 
 // The best sequences, best first: twice as many candidates as beams; a finished one leaves the beam and the next
 // unfinished one takes its place; done when as many have finished as there are beams; ranked by score / length.
-engine.beam = (step, start, ends, limit, width, count, prefix = []) => {
+// tree: every candidate with its parent's place there (-1: the root) and what became of it is added to it.
+engine.beam = (step, start, ends, limit, width, count, prefix = [], tree = []) => {
   /** @type {Hypothesis[]} */
   const found = [];
-  let beams = [[...prefix]], scores = [0], last = [start];
+  let beams = [[...prefix]], scores = [0], last = [start], nodes = [-1];
   while (beams[0].length < limit && found.length < width) {
     const candidates = engine.bestCandidates(step(last).map(engine.logSoftmax), scores, 2 * width);
-    const isLast = beams[0].length + 1 === limit;
+    const isLast = beams[0].length + 1 === limit, first = tree.length;
+    for (const { beam, token, score } of candidates) tree.push({ parent: nodes[beam], token, score, logProb: score - scores[beam], fate: "dropped" });
     const spare = candidates.slice(width).filter((one) => !ends.includes(one.token));
     const going = candidates.slice(0, width).map((one) => {
       const isEnd = ends.includes(one.token);
       if (!isEnd && !isLast) return one;
-      if (one.score > -Infinity) found.push({ ids: isEnd ? beams[one.beam] : [...beams[one.beam], one.token], score: one.score, isFinished: isEnd });
+      if (one.score > -Infinity) {
+        const ended = { ids: isEnd ? beams[one.beam] : [...beams[one.beam], one.token], score: one.score, isFinished: isEnd };
+        found.push(ended);
+        Object.assign(tree[first + candidates.indexOf(one)], { fate: "finished", final: engine.rank(ended) });
+      }
       return spare.shift() ?? { ...one, score: -Infinity };
     });
+    nodes = going.map((one) => first + candidates.indexOf(one));
+    if (!isLast) for (const node of nodes) if (node >= first) tree[node].fate = "kept";
     beams = going.map((one) => [...beams[one.beam], one.token]);
     if (beams[0].length < limit && found.length < width) step.keep(going.map((one) => one.beam));
     scores = going.map((one) => one.score);
     last = going.map((one) => one.token);
   }
-  const rank = (/** @type {Hypothesis} */ one) => one.score / (one.ids.length + Number(one.isFinished));
-  return found.sort((a, b) => rank(b) - rank(a)).slice(0, count);
+  return found.sort((a, b) => engine.rank(b) - engine.rank(a)).slice(0, count);
 };
+
+// By length, the end included: else the shortest would win.
+engine.rank = (one) => one.score / (one.ids.length + Number(one.isFinished));
 
 // The best tokens after any of the beams, best first.
 engine.bestCandidates = (logProbs, scores, count) => logProbs

@@ -3,6 +3,8 @@
 engine.families.translate = (about, weights, tokenizer) => {
   const { config, generation } = about, model = engine.makeTranslator(config, weights, generation);
   const longest = Math.min(about.longest, config.positions === "learned" ? config.max_positions : Infinity);
+  /** @type {{ source: string, beam: Beam } | null} */
+  let searched = null; // the newest beam search
 
   const encode = (/** @type {string} */ text) => {
     const ids = tokenizer.encode(text.trim());
@@ -16,7 +18,12 @@ engine.families.translate = (about, weights, tokenizer) => {
     const most = Math.min(Math.max(engine.limitOf(source.length) + spare, forced.length + 1), about.places);
     const step = model.open(source, forced), width = Math.max(beam, n_best);
     if (width === 1) return [engine.greedy(step, model.start, generation.ends, most, forced)];
-    return engine.beam(step, model.start, generation.ends, most, width, n_best, forced);
+    /** @type {Tried[]} */
+    const tree = [];
+    const found = engine.beam(step, model.start, generation.ends, most, width, n_best, forced, tree);
+    const nodes = tree.map((one) => ({ ...one, token: tokenizer.tokens([one.token])[0], isEnd: generation.ends.includes(one.token) }));
+    searched = { source: source.join(), beam: { width, nodes, before: tokenizer.tokens(forced) } };
+    return found;
   };
   const align = (/** @type {number[]} */ source, /** @type {number[]} */ ids, /** @type {Float32Array[]} */ attention) => {
     const written = (/** @type {number[]} */ some) => tokenizer.tokens(some).map((token, place) =>
@@ -68,6 +75,7 @@ engine.families.translate = (about, weights, tokenizer) => {
       task: "translate", text: fields.text.trim(), answer: tokenizer.decode(ids), notes: [], kinds,
       token_scores: engine.scoreTokens(model.logits(hidden), target, target.map((_, place) => place), tokenizer),
       alignment: align(source, ids, alignment(cross, source.length)), aligning: about.alignment,
+      beam: searched?.source === source.join() ? searched.beam : null,
       logit_lens: engine.logitLens(taps.hidden.slice(-(cross.length + 1)), model, model.decoder.norm, target.map((_, place) => place), tokenizer),
       why: fields.why ? await engine.explain({ pause, source, target, rows: target.map((_, place) => place), words: kinds.cross.column_words, read, instead: null,
         heads: engine.headsOf(taps, config.heads), tokenizer, attended: engine.stepsAfter(alignment(cross, source.length), about.alignment) }) : null,
