@@ -157,9 +157,12 @@ def _to_page(folder: ModelFolder, to: Path, precision: Precision | None) -> str:
     return f"{len(content.encode()) / 1e6:.1f} MB; open it in a browser"
 
 
-def make_page(opened: Any, name: str, precision: Precision | None = None, given: dict[str, str] | None = None) -> str:
-    """A page that holds a model and runs it; given: texts to begin with, by field."""
-    return to_page(*page_parts(opened, name, precision, given))
+def make_page(
+    opened: Any, name: str, precision: Precision | None = None, given: dict[str, str] | None = None,
+    history: dict[str, Any] | None = None,
+) -> str:  # fmt: skip
+    """A page that holds a model and runs it; given: texts to begin with, by field; history: of `read_history`."""
+    return to_page(*page_parts(opened, name, precision, given), history)
 
 
 @dataclass(frozen=True)

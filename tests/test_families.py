@@ -1,6 +1,7 @@
 """What holds for every family: it resumes bit for bit, its folder is whole, nothing is unpickled."""
 
 import json
+import math
 import shutil
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from hostile import reseal
 import regard
 from regard.families import find_recipe
 from regard.files import hash_file
+from regard.training import session
 from regard.training.loop import Progress
 from regard.training.recipe import no_snapshots
 
@@ -114,13 +116,15 @@ def test_sizes_and_kinds_are_settings_that_single_settings_stand_above(family_fi
 
 @pytest.mark.parametrize("task", TASKS)
 def test_what_a_training_looks_at_is_written_down_once_and_changes_nothing(task, family_files, tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "SNAPSHOT_SHARE", math.inf)  # of a run of seconds
     settings = family_settings(task, 13, valid_every=4)
     for steps in (6, 13):  # in two sessions
         regard.train(task, to=tmp_path / "m", settings=settings | {"stop": {"steps": steps}}, **family_files[task])
     frames = [json.loads(line) for line in (tmp_path / "m" / "run" / "snapshots.jsonl").read_text().splitlines()]
-    assert [frame["step"] for frame in frames] == [4, 8, 12]
+    assert [frame["step"] for frame in frames] == [0, 1, 2, 4, 8, 12]
     for frame in frames:
-        assert frame["probes"]
+        assert frame["probes"] and all(len(sample) == 3 for sample in frame["samples"])
+        assert [one[::2] for one in frame["samples"]] == [one[::2] for one in frames[0]["samples"]] != []
         for probe in frame["probes"]:
             maps = torch.tensor(probe["maps"])  # (layers, T, S)
             assert maps.shape[1:] == (len(probe["rows"]), len(probe["columns"]))

@@ -7,7 +7,16 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.training.log import METRICS, SNAPSHOTS, MetricsLog, read_after, read_entries
+from regard.training.log import (
+    METRICS,
+    MOST_MOMENTS,
+    SNAPSHOTS,
+    MetricsLog,
+    read_after,
+    read_both_ends,
+    read_entries,
+    read_history,
+)
 
 
 @given(st.lists(st.integers(0, 9), max_size=12).map(sorted), st.integers(-1, 9), st.integers(0, 30))
@@ -45,6 +54,32 @@ def test_no_more_than_the_end_of_a_long_file_is_read(tmp_path):
     assert [entry["step"] for entry in read_after(path, 0, 9, most_bytes=2**16)] == [2, 3]
 
 
+def test_of_a_long_file_both_ends_are_read_and_nothing_twice(tmp_path):
+    path = tmp_path / SNAPSHOTS
+    path.write_text("".join(f'{{"step": {step}, "text": "{"x" * 100}"}}\n' for step in range(100)))
+    ends = [entry["step"] for entry in read_both_ends(path, 99, most_bytes=4096)]
+    assert ends[:3] == [0, 1, 2] and ends[-1] == 99 and ends == sorted(set(ends)) and len(ends) < 60
+    assert len(read_both_ends(path, 999)) == 100
+    path.write_text("")
+    assert read_both_ends(path, 9) == []
+
+
 def test_a_number_that_json_cannot_hold_is_read_as_none(tmp_path):
     (tmp_path / METRICS).write_text('{"step": 1, "loss": NaN, "learning_rate": 1e999}\n')
     assert read_after(tmp_path / METRICS, 0, 9) == [{"step": 1, "loss": None, "learning_rate": None}]
+
+
+def test_of_a_long_run_a_page_holds_a_few_moments_early_ones_closer_together(tmp_path):
+    assert read_history(tmp_path) is None
+    log = MetricsLog(tmp_path)
+    for step in range(0, 2000, 2):
+        log.note({"step": step, "loss": 1.0, "learning_rate": 0.1})
+        log.note_snapshot(step, [("a", "b", "c")], [])
+    log.note({"step": 1998, "bleu": 3.0})
+    found = read_history(tmp_path)
+    steps = [one["step"] for one in found["snapshots"]]
+    assert len(steps) <= MOST_MOMENTS and steps[:3] == [0, 2, 4] and steps[-1] == 1998
+    assert steps == sorted(set(steps)) and steps[-1] - steps[-2] > 100
+    assert found["events"][-1] == {"step": 1998, "bleu": 3.0} and len(found["events"]) < 400
+    (tmp_path / SNAPSHOTS).write_text("no json\n")
+    assert read_history(tmp_path) is None

@@ -12,10 +12,12 @@ from regard.cli.settings import applying
 from regard.errors import ConfigError
 from regard.families.options import Model
 from regard.files import write_whole
+from regard.folder import RUN
 from regard.load import load
 from regard.look.marks import MARKS, refuse_file_of_others
-from regard.text.stories import read_sentences
 from regard.look.roles import describe_head
+from regard.text.stories import read_sentences
+from regard.training.log import read_history
 
 WHOLE = (".html", ".json")  # endings of files with everything in them
 MOST = 96  # tokens up to which a page has attributions by default: each word and each head takes a forward pass
@@ -76,13 +78,13 @@ def look(
         drawn = seen.to_text(**chosen)  # before anything is printed: the kind asked for may not exist
         print_data(describe(seen))
         print_data(drawn)
-
-
         if layer and head and seen.head_roles:
             name = kind or next(iter(seen.kinds))
             print_data(
                 f"{name}, layer {layer}, head {head}: {describe_head(seen.head_roles[name][layer - 1][head - 1])}"
             )
+
+
 def _check(to: Path | None, has_text: bool, recorded: bool, why: bool, one_map: list[str]) -> None:
     """Refuses what cannot be, before anything is computed."""
     suffix = to.suffix if to else ""
@@ -109,14 +111,16 @@ def _write_live(opened: Any, model: Path, to: Path, text: str, story: Path | Non
     options = {"text": text or None, "story": "\n".join(sentences) if sentences else None}
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        page = resolve_name("regard.convert:make_page")(opened, model.resolve().name, None, given)
+        history = read_history(model / RUN)
+        page = resolve_name("regard.convert:make_page")(opened, model.resolve().name, None, given, history)
     except ConfigError as problem:
         if not text:
             raise
         print_status(f"Note: {problem}")
         return False
     write_whole(to, page)
-    print_status(f"Wrote {to}: the model in a page, {len(page) / 1e6:.1f} MB")
+    also = "; it shows its training with a few held-out examples" if history else ""
+    print_status(f"Wrote {to}: the model in a page, {len(page) / 1e6:.1f} MB{also}")
     return True
 
 

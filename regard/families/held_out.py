@@ -17,10 +17,10 @@ from regard.model.r_drop import r_drop_loss
 from regard.text.corpus import Pair
 from regard.text.score import score_translations
 from regard.text.tokenizer import Tokenizer
-from regard.training.recipe import Check, Validation
+from regard.training.recipe import Check, Sample, Validation
 
 MOST_TRANSLATED = 500  # pairs; the loss is over all of them
-SAMPLES = 3
+SAMPLES, MOST_SHOWN = 3, 24  # pairs that are shown, and tokens of their sources
 TOKENS_PER_BATCH = 4096
 
 
@@ -34,23 +34,28 @@ class HeldOutPairs:
         chosen = [i * len(pairs) // count for i in range(count)]  # from all over the file: its beginning may be easier
         self._sources = [pairs.sources[i].tolist() for i in chosen]
         self._references = [texts[i].target for i in chosen]
-        self._samples = [texts[i] for i in chosen[:SAMPLES]]
+        shown = sorted(chosen, key=lambda i: len(pairs.sources[i]) > MOST_SHOWN)[:SAMPLES]  # in their order, short ones
+        self._samples = [(texts[i], pairs.sources[i].tolist()) for i in shown]
         self.signature = (
             f"greedy translations of {len(self._references)} held-out pairs, "
             f"sacrebleu {score_translations(self._references, self._references).signature}"
         )
 
     def score(self, model: Any, check: Check) -> Validation:
-        """BLEU, which training goes by, the other scores, and samples: (source, translation, reference)."""
-        texts = self._translate(model, check)
+        """BLEU, which training goes by, and the other scores."""
+        texts = self._translate(model, self._sources, check)
         scores = score_translations(texts, self._references)
         named = {"bleu": scores.bleu, "chrf": scores.chrf, "exact": scores.exact, "loss": self._loss(model, check)}
-        shown = zip(self._samples, texts, strict=False)
-        return Validation(named, [(pair.source, text, pair.target) for pair, text in shown])
+        return Validation(named)
 
-    def _translate(self, model: Any, check: Check) -> list[str]:
-        limits = [int(1.5 * len(ids)) + 10 for ids in self._sources]  # young models find no end: wait less long for it
-        found = translate_ids(model, self._sources, limits, [self._tokenizer.end_id], Search(with_scores=False), check)
+    def samples(self, model: Any) -> list[Sample]:
+        """(source, translation, reference) of a few."""
+        texts = self._translate(model, [ids for _, ids in self._samples], lambda: None)
+        return [(pair.source, text, pair.target) for (pair, _), text in zip(self._samples, texts, strict=True)]
+
+    def _translate(self, model: Any, sources: list[list[int]], check: Check) -> list[str]:
+        limits = [int(1.5 * len(ids)) + 10 for ids in sources]  # young models find no end: wait less long for it
+        found = translate_ids(model, sources, limits, [self._tokenizer.end_id], Search(with_scores=False), check)
         return [self._tokenizer.decode(best[0].ids) for best in found]
 
     def _loss(self, model: Any, check: Check) -> float:

@@ -41,17 +41,21 @@ OF_DECODER = {"ByteLevel", "WordPiece", "Sequence", "Fuse", "Strip"}  # whose se
 
 
 def to_page(
-    about: dict[str, Any], tokenizer: Tokenizer, weights: Mapping[str, Tensor], precision: Precision, scripts: list[str]
-) -> str:
-    """One file. about: what panel and engine need to know; scripts: the family's own, of panel and engine."""
+    about: dict[str, Any], tokenizer: Tokenizer, weights: Mapping[str, Tensor], precision: Precision,
+    scripts: list[str], history: dict[str, Any] | None = None,
+) -> str:  # fmt: skip
+    """One file. about: what panel and engine need to know; scripts: the family's own, of panel and engine; history: of
+    its training, events and snapshots.
+    """
     packed = pack_model(about, tokenizer, weights, precision)
     panel, engine = scripts
-    shown = [read_part(f"{name}.js") for name in (*SCRIPTS, "live", "model")]
+    shown = [read_part(f"{name}.js") for name in (*SCRIPTS, "live", "curves", "snapshots", "model")]
     style = read_part("look.css") + read_part("app.css")
     return "".join([
         make_head(str(about["label"]), style, LIVE_POLICY), make_data("about", packed["about"]),
         "<script>\n", "\n".join([*shown, panel]), "\nregard.openModel(document.querySelector('main'));\n</script>\n",
         make_data("engine", json.dumps(join_engine(engine), ensure_ascii=False)),
+        make_data("history", deflate(json.dumps(history, ensure_ascii=False))) if history else "",
         make_data("tokenizer", packed["tokenizer"]), make_data("weights", packed["weights"]), "</body>\n</html>\n",
     ])  # fmt: skip
 
@@ -70,9 +74,14 @@ def pack_model(
     about = about | {"roles": roles_of(tokenizer), "weights": listed}
     return {
         "about": json.dumps(about, ensure_ascii=False),
-        "tokenizer": base64.b64encode(zlib.compress(described.encode(), 9)).decode(),
+        "tokenizer": deflate(described),
         "weights": base64.b64encode(content).decode(),
     }
+
+
+def deflate(text: str) -> str:
+    """As base64."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def roles_of(tokenizer: Tokenizer) -> dict[str, int]:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from regard.look.inspection import Kind
-from regard.look.trace import trace_pair, trace_text
-from regard.model.capture import record_attention
+from regard.look.trace import as_batch, stack
+from regard.model.capture import Recorded, record_attention
 from regard.text.corpus import Pair
 from regard.text.stories import Story
 
@@ -20,13 +20,15 @@ PROBES, MOST_TOKENS = 3, 40
 Probe = dict[str, Any]  # rows and columns: labels; maps: of each layer (T, S)
 
 
-def snapshot_pairs(model: Any, tokenizer: Any, pairs: Sequence[Pair]) -> list[Probe]:
+def snapshot_pairs(model: Any, pairs: Sequence[Pair], tokenizer: Any) -> list[Probe]:
     """Where each token of the reference reads the source."""
     found, most = [], min(MOST_TOKENS, model.config.longest)
     for pair in pairs:
         source, target = tokenizer.encode(pair.source), tokenizer.encode_targets([pair.target])[0]
         if max(len(source), len(target)) <= most:
-            found.append(_frame(trace_pair(model, tokenizer, (source, target))[0]["cross"]))
+            recorded = _record(model, source, [model.start_id, *target[:-1]])
+            weights = stack(recorded, "decoder.", "cross_attention")
+            found.append(_frame(tokenizer.tokens(target), tokenizer.tokens(source), weights))
         if len(found) == PROBES:
             break
     return found
@@ -35,7 +37,8 @@ def snapshot_pairs(model: Any, tokenizer: Any, pairs: Sequence[Pair]) -> list[Pr
 def snapshot_texts(model: Any, tokenizer: Any, texts: Sequence[list[int]]) -> list[Probe]:
     """The attention of each token of a text."""
     cut = [ids[:MOST_TOKENS] for ids in texts[:PROBES] if len(ids) > 1]
-    return [_frame(trace_text(model, tokenizer, ids, [])[0]["text"]) for ids in cut]
+    maps = [stack(_record(model, ids), "stack.", "self_attention") for ids in cut]
+    return [_frame(tokens, tokens, weights) for tokens, weights in zip(map(tokenizer.tokens, cut), maps, strict=True)]
 
 
 def snapshot_stories(model: Any, batch: Any, stories: Sequence[Story]) -> list[Probe]:
@@ -57,7 +60,15 @@ def snapshot_stories(model: Any, batch: Any, stories: Sequence[Story]) -> list[P
     return found
 
 
-def _frame(kind: Kind) -> Probe:
-    means = kind.weights.mean(1)  # (layers, T, S)
+@torch.inference_mode()
+def _record(model: Any, *ids: list[int]) -> Recorded:
+    """The attention of a pass over these; nothing else is computed."""
+    with record_attention(model.eval()) as recorded:
+        model(*(as_batch(model, one) for one in ids))
+    return recorded
+
+
+def _frame(rows: list[str], columns: list[str], weights: Tensor) -> Probe:
+    means = weights.mean(1)  # (layers, T, S)
     maps = [[[round(weight, 3) for weight in row] for row in layer] for layer in means.tolist()]
-    return {"rows": kind.rows, "columns": kind.columns, "maps": maps}
+    return {"rows": rows, "columns": columns, "maps": maps}

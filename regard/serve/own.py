@@ -19,7 +19,7 @@ from regard.serve.aside import aside
 from regard.serve.body import check_fields, described, read_body
 from regard.serve.limits import RequestError
 from regard.serve.registry import ModelRegistry
-from regard.training.log import METRICS, SNAPSHOTS, read_after
+from regard.training.log import METRICS, SNAPSHOTS, read_after, read_both_ends
 
 LETTERS_EACH = 400  # of a translation or a vector in an answer, about
 MOST_EVENTS, MOST_FRAMES = 5000, 500  # of a training in one answer
@@ -156,7 +156,7 @@ def read_run(folder: Path, after: int) -> dict[str, Any]:
 
 def _entries_after(path: Path, after: int, most: int) -> list[dict[str, Any]]:
     try:
-        return read_after(path, after, most)
+        return read_after(path, after, most) if after >= 0 else read_both_ends(path, most)
     except FileNotFoundError:
         return []
     except OSError:

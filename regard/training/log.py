@@ -20,6 +20,7 @@ METRICS, SNAPSHOTS = "metrics.jsonl", "snapshots.jsonl"
 MOST_BYTES = 2**30  # a larger file is not one of ours
 MOST_TAIL_BYTES = 2**23  # read from the end of a log that is followed
 BLOCK = 2**16  # bytes read at a time, at least
+MOST_POINTS, MOST_MOMENTS = 300, 24  # of a curve, and snapshots, that a page holds
 
 
 class MetricsLog:
@@ -64,10 +65,40 @@ def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
     return [(line.decode(), entry) for line in lines if (entry := _parse(line))]
 
 
+def read_history(run: Path) -> dict[str, Any] | None:
+    """Of a run, what a page shows: metrics and snapshots, early ones closer together; None where there are none."""
+    try:
+        logged, taken = ([entry for _, entry in read_entries(run / name)] for name in (METRICS, SNAPSHOTS))
+    except OSError:
+        return None  # a run may be deleted
+    kinds = ([entry for entry in logged if ("learning_rate" in entry) is is_step] for is_step in (True, False))
+    events = sorted([one for kind in kinds for one in _thin(kind, MOST_POINTS)], key=lambda entry: int(entry["step"]))
+    return {"events": events, "snapshots": _thin(taken, MOST_MOMENTS)} if taken else None
+
+
+def _thin(entries: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """At most so many, evenly over the logarithm of the step; the first and the last are among them."""
+    if len(entries) <= most:
+        return entries
+    whole, kept = math.log1p(entries[-1]["step"]), dict[int, dict[str, Any]]()
+    for entry in entries:
+        kept.setdefault(int((most - 1) * math.log1p(entry["step"]) / whole), entry)
+    return list(kept.values())
+
+
 def read_after(path: Path, step: int, most: int, most_bytes: int = MOST_TAIL_BYTES) -> list[dict[str, Any]]:
     """The newest entries of later steps, at most so many; no more than the last `most_bytes` of the file are read."""
     entries = filter(None, map(_parse, _newest_lines(path, most_bytes)))
     return list(islice(takewhile(lambda entry: entry["step"] > step, entries), most))[::-1]
+
+
+def read_both_ends(path: Path, most: int, most_bytes: int = MOST_TAIL_BYTES) -> list[dict[str, Any]]:
+    """The newest entries, as of `read_after`, and before them those at the beginning of the file, in a quarter of so
+    many bytes: the first steps of a long training."""
+    newest = read_after(path, -1, most, most_bytes)
+    with open_regular(path) as file:
+        first = filter(None, map(_parse, file.read(most_bytes // 4).split(b"\n")))
+        return [*takewhile(lambda entry: not newest or entry["step"] < newest[0]["step"], first), *newest]
 
 
 def _newest_lines(path: Path, most: int) -> Iterator[bytes]:

@@ -19,6 +19,7 @@ from regard.text.stream import Examples
 from regard.text.tokenizer import Tokenizer
 
 Check = Callable[[], None]  # called often during long work; raises to stop
+Sample = tuple[str, ...]  # what a model was given, what it made of it, and what it should have, if that is known
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,12 @@ class Validation:
     """What came of validating a model, which is left as it is."""
 
     scores: dict[str, float]  # the first is the one that early stopping goes by
-    samples: list[tuple[str, ...]] = field(default_factory=list)
     chosen: dict[str, Tensor] = field(default_factory=dict)  # entries of the model's state that follow from the scores
+
+
+def no_samples(model: nn.Module) -> list[Sample]:
+    """No samples."""
+    return []
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,8 @@ class Validator:
     facts: dict[str, Any]
     left_out: list[LeftOut] = field(default_factory=list)
     lower_is_better: bool = False  # of the first score, the one training goes by
+    samples: Callable[[nn.Module], list[Sample]] = no_samples  # of a few examples, between validations too: quickly
+    fixed: dict[str, Tensor] = field(default_factory=dict)  # entries of the model's state that follow from the text
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,14 @@ from regard.training.log import MetricsLog
 from regard.training.loop import MOST_SKIPPED, Progress, Validated, average, is_milestone
 from regard.training.plan import Plan, is_due, last_step, validations
 from regard.training.prepare import DatasetInfo
-from regard.training.recipe import Artifacts, Check, Recipe, Validator
+from regard.training.recipe import Artifacts, Check, Recipe, Sample, Validator
 from regard.training.record import STATE, OwnedRun
 from regard.training.stop import Stopped
 from regard.training.workers import WorkerGroup
 
 SAVE_SECONDS = 60  # at most this much work is lost to a crash
+SNAPSHOT_SHARE = 0.01  # of the time of a run that snapshots between validations may take
+EARLY = 8  # powers of two up to the first validation
 LOG_STEPS = 10  # steps per line of metrics.jsonl
 
 
@@ -69,7 +71,7 @@ class Session:
         device = torch.device("cpu") if self.trainer.is_sharded else group.world.device
         # holds averaged weights while they are scored
         self.validation_model = recipe.build(self.config.model, tokenizer).to(device)
-        self.last_score_seconds = 0.0
+        self.last_score_seconds = self.snapshot_seconds = 0.0
         self.saved_at = time.monotonic()
         self.pace = 0.0  # seconds per step, of late
         self.end = last_step(self.config, group.batches.batches_per_epoch)
@@ -88,8 +90,10 @@ class Session:
 
     def events(self) -> Iterator[Event]:
         """Trains until the end, or until stopped: then a checkpoint is saved first."""
-        self.metrics_log.resume_from(self.state.step)
+        self.metrics_log.resume_from(self.state.step or -1)  # of a run that has not begun, nothing is kept
         try:
+            if not self.state.step:
+                self._take_snapshot(0)
             while not (reason := self._reason_to_end()):
                 yield from self._train_on()
             finished = self._finish(reason)
@@ -145,8 +149,27 @@ class Session:
         restore_weights(self.validation_model, self._candidate())
         found = self.validator.score(self.validation_model, self.check)
         self.validation_model.load_state_dict(found.chosen, strict=False)
+        samples = self.validator.samples(self.validation_model)
         self.last_score_seconds = time.perf_counter() - began
-        return Validated(self.trainer.step, found.scores, found.samples, self.last_score_seconds)
+        return Validated(self.trainer.step, found.scores, samples, self.last_score_seconds)
+
+    def _take_snapshot(self, step: int) -> None:
+        """Outputs and attention of a few held-out examples, between validations: a young model changes fast."""
+        left = self._left()
+        most = math.inf if left is None else SNAPSHOT_SHARE * (self.state.seconds + left)
+        if step and self.snapshot_seconds > most * min(1, step.bit_length() / EARLY):  # some is left for later steps
+            return
+        began = time.perf_counter()
+        restore_weights(self.validation_model, self._candidate())
+        self.validation_model.load_state_dict(self.validator.fixed, strict=False)
+        self._log_snapshot(step, self.validator.samples(self.validation_model))
+        seconds = time.perf_counter() - began
+        self.snapshot_seconds += seconds
+        self.state = self.state.model_copy(update={"seconds": self.state.seconds + seconds})
+
+    def _log_snapshot(self, step: int, samples: list[Sample]) -> None:
+        probes = self.recipe.snapshot(self.validation_model, self.dataset.valid, self.tokenizer)
+        self.metrics_log.note_snapshot(step, samples, probes)
 
     def _candidate(self) -> dict[str, Tensor]:
         """The average of the last checkpoints, the present one included."""
@@ -175,6 +198,8 @@ class Session:
         })  # fmt: skip
         self.pace += 0.02 * (event.seconds - self.pace)  # over the last fifty or so
         self.metrics_log.note_step(event, self.state.seconds, LOG_STEPS)
+        if is_milestone(event.step, per_doubling=1, first=1, widest=None) and not self._is_due(event.step):
+            self._take_snapshot(event.step)
         if time.monotonic() - self.saved_at > SAVE_SECONDS and not event.is_skipped:
             self._save()
 
@@ -194,8 +219,7 @@ class Session:
         if is_better:
             self._write_model(self.validation_model.state_dict(), event.step, event.scores)
         self.metrics_log.note({"step": event.step, "seconds": round(self.state.seconds, 3), **event.scores})
-        snapshots = self.recipe.snapshot(self.validation_model, self.dataset.valid, self.tokenizer)
-        self.metrics_log.note_snapshot(event.step, event.samples, snapshots)
+        self._log_snapshot(event.step, event.samples)
         if not self.trainer.skipped:  # else the last update may have been the ruin of it
             self._save()
 

@@ -185,7 +185,6 @@ interface Regard {
   zoom(state: Moved, factor: number): void;
   thumbnail(state: State, about: Kind, layer: number, head: number): HTMLElement;
   logitLens(data: Data, index: number): HTMLElement[];
-  headRoles?: HeadRoles | null; // of the model in the page
   rolesOf(data: Data, kind: string, layer: number, head: number): Record<string, number> | null;
   rankRoles(scores: Record<string, number> | null): [string, number][];
   nameRole(one: [string, number]): string;
@@ -230,6 +229,12 @@ interface Regard {
   lookBox(): LookBox;
   events(response: Response, take: (event: any) => void): Promise<void>;
   beamTree(found: Validated[]): HTMLElement;
-  snapshots(): { box: HTMLElement; add(more: any[]): void; newest(): number };
-  curve(name: string, points: [number, number][]): HTMLElement;
+  snapshots(isShown?: (step: number) => void): { box: HTMLElement; add(more: any[]): void; newest(): number };
+  sample(texts: string[], step: number): HTMLElement;
+  history(packed: string): Promise<HTMLElement>;
+  ticks(low: number, high: number, isLog: boolean): number[];
+  brief(value: number): string;
+  axis(values: number[], from: number, to: number): { isLog: boolean; ticks: number[]; at(value: number): number };
+  curve(name: string, points: [number, number][], mark?: number | null): HTMLElement;
+  curves(): { box: HTMLElement; show(events: Record<string, any>[]): void; mark(step: number): void };
 }

@@ -105,7 +105,8 @@ def test_our_own_routes_answer_as_the_library_does(server, folders):
     status, told, _ = server.ask("/api/runs/en-fr")
     assert status == 200 and told["events"][-1]["step"] > 0
     frames = server.ask("/api/runs/en-fr/snapshots")[1]["snapshots"]
-    assert [frame["step"] for frame in frames] == [event["step"] for event in told["events"] if "bleu" in event]
+    scored = [event["step"] for event in told["events"] if "bleu" in event]
+    assert frames[0]["step"] == 0 and set(scored) <= {frame["step"] for frame in frames}
     assert all(len(frame["samples"]) == 3 and frame["probes"] for frame in frames)
     assert server.ask(f"/api/runs/en-fr/snapshots?after={frames[-1]['step']}")[1] == {"snapshots": []}
     assert server.ask("/api/runs/none/snapshots")[0] == 404

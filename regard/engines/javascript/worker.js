@@ -2,7 +2,9 @@
 // The model behind messages: it is asked as a server would be, and answers beside the page, so that typing never waits.
 engine.open = async ({ about, tokenizer, weights }) => {
   const described = JSON.parse(await engine.inflate(tokenizer));
-  return engine.families[about.task](about, engine.readWeights(engine.decodeBase64(weights), about.weights), engine.makeTokenizer(described, about.roles));
+  const model = engine.families[about.task](about, engine.readWeights(engine.decodeBase64(weights), about.weights), engine.makeTokenizer(described, about.roles));
+  const look = model.routes["/api/look"]; // what its heads do is known, and not computed
+  return { ...model, routes: { ...model.routes, "/api/look": async (...given) => ({ .../** @type {object} */ (await look(...given)), head_roles: about.head_roles }) } };
 };
 
 // The first message is the model, each further one a question {id, path, fields}, or {id} alone: its answer is not waited for any more.

@@ -43,6 +43,7 @@ from regard.training.recipe import (
     Corpus,
     Encoded,
     Recipe,
+    Sample,
     TrainBatches,
     Validation,
     Validator,
@@ -131,7 +132,18 @@ def validator(
     """Scores on all given questions, those it learns from and those held out."""
     valid = list(story_batches(_encode(stories, tokenizer, config), tokenizer.pad_id))
     signature = f"{len(stories)} held-out questions"
-    return Validator(_Answers(batches.whole, valid).score, signature, {"held_out_questions": len(stories)})
+
+    @torch.inference_mode()
+    def samples(model: Any) -> list[Sample]:
+        (batch,) = story_batches(_encode(stories[:PROBES], tokenizer, config), tokenizer.pad_id)
+        here = batch.to(next(model.parameters()).device)
+        logits = model.eval()(here.sentences, here.ages, here.questions)  # (R, B, V)
+        best = logits[int(model.chosen) if hasattr(model, "chosen") else 0].argmax(-1).tolist()
+        answers = [tokenizer.decode([number]).strip() for number in best]
+        return [(one.question, found, one.answer) for one, found in zip(stories[:PROBES], answers, strict=True)]
+
+    facts = {"held_out_questions": len(stories)}
+    return Validator(_Answers(batches.whole, valid).score, signature, facts, samples=samples)
 
 
 def _encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig) -> EncodedStories:

@@ -21,7 +21,7 @@ from regard.data.loader import Loader
 from regard.data.tokens import Array
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
-from regard.families.classify.look import snapshot_labels
+from regard.families.classify.look import PROBES, snapshot_labels
 from regard.families.classify.network import calibrate, find_logits, label_loss
 from regard.families.classify.settings import EPOCHS, KINDS, LEAST_STEPS, MOST_STEPS, SIZES, USES
 from regard.families.table import count_words
@@ -43,6 +43,7 @@ from regard.training.recipe import (
     Corpus,
     Encoded,
     Recipe,
+    Sample,
     TrainBatches,
     Validation,
     Validator,
@@ -149,7 +150,14 @@ def validator(
         scores = {"loss": loss, "accuracy": found["accuracy"], "macro_f1": found["macro_f1"]}
         return Validation(scores, chosen=kept | {"temperature": torch.tensor([temperature])})
 
-    return Validator(score, f"{len(examples)} held-out texts", {"held_out_texts": len(examples)}, lower_is_better=True)
+    @torch.inference_mode()
+    def samples(network: Any) -> list[Sample]:
+        found = network.decide(find_logits(network, held_out[:1], check)[:PROBES])
+        shown = zip(examples, found, strict=False)
+        return [(one.text[:200], ", ".join(names), ", ".join(one.labels)) for one, names in shown]
+
+    facts = {"held_out_texts": len(examples)}
+    return Validator(score, f"{len(examples)} held-out texts", facts, lower_is_better=True, samples=samples, fixed=kept)
 
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:

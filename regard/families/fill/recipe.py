@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from regard.config import ModelConfig, RunConfig, Settings
@@ -40,11 +41,12 @@ from regard.text.stream import StreamedExamples
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_masked, learn_wordpieces
 from regard.training.recipe import (
-    Check,
     Artifacts,
+    Check,
     Corpus,
     Encoded,
     Recipe,
+    Sample,
     TrainBatches,
     Validation,
     Validator,
@@ -121,9 +123,26 @@ def validator(
         accuracy, loss, _ = score_masked(model, held_out, check)  # type: ignore[arg-type]
         return Validation({"accuracy": accuracy, "loss": loss})
 
+    def samples(model: nn.Module) -> list[Sample]:
+        return [_fill_one(model, tokenizer, valid[number].tolist()) for number in range(min(PROBES, len(valid)))]
+
     way = "whole words, " if config.train.whole_words else ""
     signature = f"{len(lines)} held-out lines, {config.train.mask_rate:.0%} hidden, {way}80/10/10, seed 0"
-    return Validator(score, signature, {"held_out_lines": len(lines)})
+    return Validator(score, signature, {"held_out_lines": len(lines)}, samples=samples)
+
+
+@torch.inference_mode()
+def _fill_one(model: Any, tokenizer: Tokenizer, ids: list[int]) -> Sample:
+    """A line without the token in its middle, what the model puts there, and what stood there."""
+    row = ids[:MOST_TOKENS]
+    place = len(row) // 2
+    masked = [*row[:place], tokenizer.mask_id, *row[place + 1 :]]
+    logits = model.eval().logits(model(as_batch(model, masked))[0, place])  # (V,)
+    logits[list(tokenizer.special_ids)] = -torch.inf
+    before, after, found, truth = (
+        tokenizer.decode(part).strip() for part in (row[:place], row[place + 1 :], [int(logits.argmax())], [row[place]])
+    )
+    return f"{before} ___ {after}", found, truth
 
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
@@ -166,6 +185,12 @@ def snapshot(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[st
     return snapshot_texts(model, tokenizer, [tokenizer.encode(line)[:longest] for line in valid[:PROBES]])
 
 
+def artifacts(model: Any, arrays: dict[str, Array], valid: list[str], tokenizer: Tokenizer) -> Artifacts:
+    """What each head does."""
+    texts = [tokenizer.encode(line) for line in valid[:TEXTS]]
+    return Artifacts({"head_roles": score_text_heads(model, tokenizer, texts, is_causal=False)})
+
+
 FILL = Recipe(
     name="fill",
     unit="lines",
@@ -184,12 +209,6 @@ FILL = Recipe(
     loss=loss,
     pack=pack,
     where="regard.families.fill.recipe:FILL",
-    snapshot=snapshot,
-def artifacts(model: Any, arrays: dict[str, Array], valid: list[str], tokenizer: Tokenizer) -> Artifacts:
-    """What each head does."""
-    texts = [tokenizer.encode(line) for line in valid[:TEXTS]]
-    return Artifacts({"head_roles": score_text_heads(model, tokenizer, texts, is_causal=False)})
-
-
-)
     artifacts=artifacts,
+    snapshot=snapshot,
+)

@@ -215,13 +215,14 @@ def weigh_corpora(arrays: dict[str, Array], config: RunConfig) -> list[tuple[int
 def validator(
     pairs: list[Pair], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> Validator:
-    """BLEU, which training goes by, the other scores, and samples."""
+    """BLEU, which training goes by, and the other scores."""
     lists, kept, left_out = encode_pairs(pairs, tokenizer, config)
     if not kept:
         raise all_too_long(config)
     encoded = EncodedPairs(TokenLists.of(lists[::2]), TokenLists.of(lists[1::2]))
     held_out = HeldOutPairs(encoded, kept, tokenizer)
-    return Validator(held_out.score, held_out.signature, {"held_out_pairs": len(encoded)}, left_out)
+    facts = {"held_out_pairs": len(encoded)}
+    return Validator(held_out.score, held_out.signature, facts, left_out, samples=held_out.samples)
 
 
 def encode_pairs(
@@ -310,11 +311,6 @@ def artifacts(model: Any, arrays: dict[str, Array], valid: list[Pair], tokenizer
     return Artifacts(about, {SHORTLIST: shortlist, LEXICON: kept.pack()})
 
 
-def snapshot(model: nn.Module, valid: list[Pair], tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """Its attention on a few held-out pairs."""
-    return snapshot_pairs(model, tokenizer, valid)
-
-
 TRANSLATE = Recipe(
     name="translate",
     unit="pairs",
@@ -336,5 +332,5 @@ TRANSLATE = Recipe(
     score="bleu",
     join=put_together,
     artifacts=artifacts,
-    snapshot=snapshot,
+    snapshot=snapshot_pairs,
 )

@@ -47,6 +47,7 @@ from regard.training.recipe import (
     Corpus,
     Encoded,
     Recipe,
+    Sample,
     TrainBatches,
     Validation,
     Validator,
@@ -55,7 +56,7 @@ from regard.training.recipe import (
 )
 
 MOST_SCORED = 100_000  # tokens of held-out text that are scored while training; `regard evaluate` scores all
-SAMPLE = 80  # tokens of a sample
+SAMPLE, GIVEN = 40, 60  # tokens of a sample, and characters that it continues
 PROBED = 200  # characters at most of a text in an attention snapshot
 
 
@@ -113,7 +114,7 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
 def validator(
     texts: list[str], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> Validator:
-    """Bits per byte, which training goes by, the loss it comes from, and a sample."""
+    """Bits per byte, which training goes by, and the loss it comes from."""
     valid, length = encode_stream(texts, tokenizer, check), config.model.max_positions
     scored = valid[: MOST_SCORED + 1]
     scored_bytes = max(1, len(tokenizer.decode(scored[1:].tolist()).encode()))
@@ -122,18 +123,24 @@ def validator(
         nats = stream_loss(model, scored, length, check)  # type: ignore[arg-type]
         loss = nats / (len(scored) - 1)
         scores = {"bits_per_byte": nats / math.log(2) / scored_bytes, "loss": loss, "perplexity": math.exp(loss)}
-        return Validation(scores, [("", _sample(model, tokenizer))])
+        return Validation(scores)
+
+    def samples(model: nn.Module) -> list[Sample]:
+        beginnings = [text for text in texts if len(text) > GIVEN][:1]
+        return [_continue(model, tokenizer, text) for text in ("", *beginnings)]
 
     signature = f"{len(scored) - 1} held-out tokens, windows of {length} that do not overlap"
-    return Validator(score, signature, {"held_out_tokens": len(valid) - 1}, lower_is_better=True)
+    facts = {"held_out_tokens": len(valid) - 1}
+    return Validator(score, signature, facts, lower_is_better=True, samples=samples)
 
 
-def _sample(model: Any, tokenizer: Tokenizer) -> str:
-    """What the model writes when it starts from nothing, the same draw every time."""
-    start = torch.tensor([[tokenizer.end_id]], device=next(model.parameters()).device)
-    step = TextStep(model.eval(), start)
+def _continue(model: Any, tokenizer: Tokenizer, text: str) -> Sample:
+    """The beginning of a text, how the model continues it, the same draw every time, and how the text does."""
+    given, rest = text[:GIVEN], text[GIVEN : 3 * GIVEN]
+    start = [tokenizer.end_id, *tokenizer.encode_part(given)]
+    step = TextStep(model.eval(), torch.tensor([start], device=next(model.parameters()).device))
     ids = sample(step, step.logits, Sampling(), torch.Generator().manual_seed(0))
-    return tokenizer.decode(list(islice(ids, SAMPLE)))
+    return given, tokenizer.decode(list(islice(ids, SAMPLE))), rest
 
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
@@ -182,13 +189,6 @@ def snapshot(model: Any, valid: list[str], tokenizer: Tokenizer) -> list[dict[st
     return snapshot_texts(model, tokenizer, [ids[:longest] for ids in texts])
 
 
-WRITE = Recipe(
-    name="write",
-    unit="documents",
-    shape=FAMILIES["write"].shape,
-    kinds=KINDS,
-    sizes=SIZES,
-    uses=USES,
 def artifacts(model: Any, arrays: dict[str, Array], valid: list[str], tokenizer: Tokenizer) -> Artifacts:
     """What each head does."""
     parts = (text[start : start + PROBED] for text in valid for start in range(0, len(text), PROBED))
@@ -196,6 +196,13 @@ def artifacts(model: Any, arrays: dict[str, Array], valid: list[str], tokenizer:
     return Artifacts({"head_roles": score_text_heads(model, tokenizer, texts, is_causal=True)})
 
 
+WRITE = Recipe(
+    name="write",
+    unit="documents",
+    shape=FAMILIES["write"].shape,
+    kinds=KINDS,
+    sizes=SIZES,
+    uses=USES,
     gather=gather_texts,
     read=read,
     defaults=defaults,
@@ -207,6 +214,6 @@ def artifacts(model: Any, arrays: dict[str, Array], valid: list[str], tokenizer:
     loss=loss,
     pack=pack,
     where="regard.families.write.recipe:WRITE",
+    artifacts=artifacts,
     snapshot=snapshot,
 )
-    artifacts=artifacts,

@@ -1,8 +1,8 @@
 "use strict";
 // What each head does, as it was scored on held-out text at the end of training: a name, never without its score.
 
-// The scores of a head, role by role; null where the model has none. A page with a model in it has one model's.
-regard.rolesOf = (data, kind, layer, head) => (data.head_roles ?? regard.headRoles)?.[kind]?.[layer - 1]?.[head - 1] ?? null;
+// The scores of a head, role by role; null where the model has none.
+regard.rolesOf = (data, kind, layer, head) => data.head_roles?.[kind]?.[layer - 1]?.[head - 1] ?? null;
 
 // Roles that a head has to some extent, best first; a score of 1 is all attention, 0 as uniform attention.
 regard.rankRoles = (scores) => Object.entries(scores ?? {}).filter(([, score]) => score >= 0.1).sort(([, a], [, b]) => b - a);

@@ -50,7 +50,6 @@ regard.openModel = (box) => {
   let start = () => {};
   const ask = new Promise((/** @type {(ask: any) => void} */ done) => { start = (worker) => done(regard.connect(worker)); });
   regard.isHere = true;
-  regard.headRoles = about.head_roles;
   regard.askJson = async (path, fields, signal) => (await ask)(path, fields, signal);
   regard.askStream = async (path, fields, signal, take) => (await ask)(path, fields, signal, take);
   regard.setTheme(window.matchMedia?.("(prefers-color-scheme: dark)").matches ? "dark" : "light");
@@ -61,6 +60,8 @@ regard.openModel = (box) => {
     const worker = regard.startModel(about, { engine: JSON.parse(regard.readHere("engine") ?? '""'), tokenizer, weights });
     document.getElementById("regard-weights")?.remove(); // the worker has its own
     start(worker);
+    const packed = regard.readHere("history");
+    if (packed) regard.history(packed).then((shown) => box.append(shown), regard.report);
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", read);
   else read();
