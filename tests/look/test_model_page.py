@@ -108,7 +108,16 @@ def test_a_writer_and_a_filler_and_an_answerer_answer_in_their_page(
     page = visit(writer_folder, text="The old")
     page.click("[data-act='write']")
     page.wait_for_selector(".look .stage")
+    page.wait_for_function("document.querySelectorAll('.written span').length > 3")
     assert page.inner_text(".written").startswith("The old") and len(page.inner_text(".written")) > 10
+    page.click(".written span >> nth=1")
+    page.wait_for_selector("[data-choice]")
+    kept, other = page.inner_text(".written span >> nth=0"), page.query_selector("[data-choice]:not(.chosen)")
+    chosen = other.get_attribute("data-choice")
+    other.click()
+    page.wait_for_function(
+        "text => document.querySelector('.written').textContent.startsWith(text)", arg=f"The old{kept}{chosen}"
+    )
     page = visit(filler_folder, precision="float16")
     page.click("[data-word='1']")
     page.wait_for_selector(".look .stage")
