@@ -65,6 +65,7 @@ bench: setup
 	$(BIN)/python bench/shapes.py --json bench/results/shapes.json
 	$(BIN)/python bench/look.py --json bench/results/look.json
 	$(BIN)/python bench/snapshots.py --json bench/results/snapshots.json
+	$(BIN)/python bench/page.py --json bench/results/page.json
 	$(BIN)/python bench/serve.py --json bench/results/serve.json
 	$(BIN)/python bench/check.py --data $(DATA)/multi30k --tatoeba $(DATA)/tatoeba/deu-eng.tsv --json bench/results/check.json
 	$(BIN)/python bench/hostile.py --json bench/results/hostile.json

@@ -19,7 +19,7 @@ RESULTS = ROOT / "bench" / "results"
 PAGES = ("README.md", "docs/benchmarks.md", "docs/guides/machines.md")
 README_MACHINE = "Intel(R) Xeon(R) Processor"
 README_ROWS = 6
-SHORT = {"Intel(R) Xeon(R) Processor": "Xeon", "AMD EPYC": "EPYC"}
+SHORT = {"Intel(R) Xeon(R) Processor": "Xeon", "Intel(R) Xeon(R) Processor @ 2.50GHz": "Xeon", "AMD EPYC": "EPYC"}
 
 Measurement = dict[str, Any]
 
@@ -286,12 +286,24 @@ RUNNING = [
     Row("`regard translate` of one line from a cold start", "startup", "", "{translate_seconds:.2f} s", "0.6 s"),
 ]  # fmt: skip
 
+
+def pages(_: Measurement) -> str:
+    """All models that were compared in a page."""
+    found = {name: one for name, one in read(RESULTS / "page.json").items() if "attention apart" in one}
+    texts, differ, ties = (sum(one[key] for one in found.values()) for key in ("texts", "differ", "of them ties"))
+    apart = max(one["attention apart"] for one in found.values())
+    return f"{differ - ties} of {texts:,} differ ({ties} ties), {apart:.0e} apart at most: {'; '.join(found)}"
+
+
 LOOKING = [
     Row("word alignment, AER on held-out phrasebook sentences", "look", "aligned", aer("en-fr", "de-en"), "5 %"),
     Row("the same with pre-norm models", "look", "aligned, with the norm before the residual", aer("en-fr", "de-en"),
         "5 %"),
     Row("a page of 512 x 512 tokens in Chromium", "look", "page",
         "first paint {first_paint_ms} ms, pointing at a word {hover_word_ms} ms", "1 s, 16 ms"),
+    Row("a model in a page: ids of 10,000 nasty strings, by each tokenizer that is trained", "page", "tokenizers",
+        lambda f: f"{sum(f['differ'].values())} differ, {len(f['differ'])} tokenizers", "0"),
+    Row("the same: answers and attention against torch", "page", "classifier, float32", pages, "0, 1e-4"),
     Row("looking, with attribution, against translating", "look", "price",
         "{look_times_a_translation}x, {look and why_times_a_translation}x"),
 ]  # fmt: skip

@@ -200,6 +200,8 @@ def train_all(folder: Path, names: list[str]) -> Iterator[Path]:
     for name, (family, given, model) in kinds.items():
         if not names or name in names:
             settings = {"model": model, "stop": {"steps": STEPS}, "threads": 1}
+            if "layers" in model:
+                settings["train"] = {"tokens_per_batch": 1024}
             regard.train(family, to=folder / name, settings=settings, **given)
             yield folder / name
 
