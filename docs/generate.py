@@ -1,4 +1,4 @@
-"""Pages of the reference that are made from the code whenever the site is built: commands, settings, Python, HTTP.
+"""Pages that are made from the code whenever the site is built: the reference, the course, and a model in a page.
 
 mkdocs calls `on_files` (mkdocs.yml, hooks); nothing of this is written into the repository, so it cannot get stale.
 """
@@ -19,6 +19,10 @@ from pydantic import BaseModel
 import regard
 from regard import config as settings_module
 from regard.config import RunConfig, merge, resolve
+from regard.convert import make_page
+from regard.course.lessons import read_lessons
+from regard.course.models import find_models, missing_models
+from regard.course.page import make_course
 from regard.families import FAMILIES, find_recipe
 
 
@@ -27,7 +31,23 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {"cli": commands, "settings": settings, "api": names, "model": parts, "http": routes}
     for name, page in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content="\n".join(page()) + "\n"))
+    for name, content in live().items():
+        files.append(File.generated(config, name, content=content))
     return files
+
+
+def live() -> dict[str, str]:
+    """The course, and a translator in a page; its models are trained when the site is built for the first time.
+
+    REGARD_COURSE: a folder that has them already, as `models/course` of `regard learn --prepare`.
+    """
+    place = Path(os.environ.get("REGARD_COURSE", "build/course"))
+    for family, folder, texts, settings in missing_models(place):
+        short = merge(settings, {"stop": {"minutes": 0.75}, "workers": 1})
+        regard.train(family, to=folder, settings=short, **texts)
+    models = find_models(place)
+    shown = make_page(regard.load(place / "translate", engine="torch"), "a small translator")
+    return {"lessons.html": make_course(models, read_lessons()), "live.html": shown}
 
 
 def commands() -> Iterator[str]:

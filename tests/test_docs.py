@@ -21,6 +21,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXTS = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in PAGES}
 README = TEXTS["README.md"]
 MADE = {f"docs/reference/{name}.md" for name in ("api", "cli", "http", "model", "settings")}  # when the site is built
+MADE |= {"docs/lessons.html", "docs/live.html"}
 RESULTS = ROOT / "bench" / "results"
 
 

@@ -33,7 +33,7 @@ STOREYS = [
     {"load"},
     {"compare"},
     {"train", "convert"},
-    {"distill"},
+    {"distill", "course"},
     {"serve"},
     {"cli"},
 ]
@@ -50,6 +50,7 @@ TORCHLESS = {
     "load",
     "train",
     "distill",
+    "course",
     "serve",
     "cli",
 }

@@ -88,6 +88,7 @@ def _files() -> list[str]:
         *ROOT.glob("regard/**/*.toml"),
         *ROOT.glob("regard/**/*.js"),
         *ROOT.glob("regard/**/*.html"),
+        *ROOT.glob("regard/**/*.md"),
     ]
     others = [*ROOT.glob("bench/*.py"), *ROOT.glob("examples/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
     names = (path.relative_to(ROOT).as_posix() for path in [*inside, *others])

@@ -20,6 +20,7 @@ from regard.load import load
 # Commands that belong to no family: where each is, and its line in the list, which its own help begins with.
 COMMANDS = {
     "demo": ("commands:demo", "Train a small model on text that comes along, and show what it learned."),
+    "learn": ("learn:learn", "Learn how attention works: a course of experiments on models of your own."),
     "check": ("check:check", "Find problems in a corpus."),
     "train": ("train:train_app", "Train a model on your own text."),
     "plan": ("plan:plan_app", "Show what a training would take and may reach, without training."),

@@ -10,7 +10,7 @@ export default [
     rules: {
       "no-undef": "off", // TypeScript knows what there is
       "no-control-regex": "off", // they are what is looked for
-      "no-unused-vars": ["error", { varsIgnorePattern: "^(regard|engine)$", argsIgnorePattern: "^_+$" }],
+      "no-unused-vars": ["error", { varsIgnorePattern: "^(regard|engine|course)$", argsIgnorePattern: "^_+$" }],
       "no-var": "error",
       "prefer-const": "error",
       "eqeqeq": "error",

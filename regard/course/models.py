@@ -1,0 +1,82 @@
+"""The models of the course: what each is trained on, and for how long; under ten minutes in all on two cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regard.config import Settings
+from regard.errors import ConfigError
+from regard.files import make_own, write_whole
+from regard.text.samples import everyday, induction, phrasebook
+from regard.text.stories import write_stories
+
+PLACE = Path("models/course")  # where `regard learn` finds them
+TEXT = "text"
+PAIRS, TIMES = 30_000, 40  # sentences of the phrasebook, and how often an everyday one is repeated among them
+SMALL: Settings = {"layers": 2, "width": 64, "heads": 4, "ffn_width": 128, "dropout": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class CourseModel:
+    """One model: its family, what makes its texts by the names of the family's arguments, and its settings."""
+
+    family: str
+    texts: Callable[[], dict[str, list[str]]]
+    settings: Settings
+
+
+def course_models() -> list[CourseModel]:
+    """All of them; the shortest training first."""
+    short = {"valid_every": 400, "warmup_steps": 150}
+    return [
+        CourseModel("answer", lambda: {"stories": write_stories(induction(1000)).splitlines()}, {}),
+        CourseModel(
+            "fill", lambda: {"text": _phrases()[0]},
+            {"size": "tiny", "model": SMALL | {"max_positions": 64}, "train": short, "stop": {"minutes": 1.5}},
+        ),
+        CourseModel(
+            "write", lambda: {"text": _phrases()[0]},
+            {"size": "tiny", "model": SMALL | {"max_positions": 64}, "train": short, "stop": {"minutes": 1.5},
+             "text": {"tokenizer": "bpe", "vocab_size": 1000}},
+        ),
+        CourseModel(
+            "translate", lambda: dict(zip(("source", "target"), _phrases(), strict=True)),
+            {"size": "tiny", "model": SMALL | {"width": 96, "ffn_width": 256, "norm": "post"},
+             "train": short | {"tokens_per_batch": 1280}, "stop": {"minutes": 3.0}},
+        ),
+    ]  # fmt: skip
+
+
+def _phrases() -> tuple[list[str], list[str]]:
+    """English and French."""
+    phrases = phrasebook("en", "fr", PAIRS) + TIMES * everyday("en", "fr")
+    return [one.source for one in phrases], [one.target for one in phrases]
+
+
+def missing_models(place: Path) -> Iterator[tuple[str, Path, dict[str, Path], dict[str, Any]]]:
+    """Writes the texts of those models that are not there yet; of each: family, folder, files and settings."""
+    for one in course_models():
+        if (place / one.family / "regard.json").is_file():
+            continue
+        yield one.family, place / one.family, _write_texts(place, one), one.settings
+
+
+def find_models(place: Path) -> list[Path]:
+    """The models of the course that are there."""
+    return sorted(path.parent for path in place.glob("*/regard.json"))
+
+
+def _write_texts(place: Path, model: CourseModel) -> dict[str, Path]:
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        make_own(place / TEXT)
+    except OSError as problem:
+        raise ConfigError(f"{place / TEXT}: {problem.strerror}") from None
+    paths = {}
+    for name, lines in model.texts().items():
+        paths[name] = place / TEXT / f"{model.family}.{name}.txt"
+        write_whole(paths[name], "".join(line + "\n" for line in lines))
+    return paths
