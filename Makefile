@@ -58,6 +58,7 @@ bench: setup
 	$(BIN)/python bench/generate.py --data $(DATA)/multi30k --json bench/results/generate.json
 	$(BIN)/python bench/sentences.py --data $(DATA)/multi30k --model bench/state/multi30k-en-de-default --json bench/results/sentences.json
 	$(BIN)/python bench/consensus.py --data $(DATA)/multi30k --model bench/state/multi30k-en-de-default --json bench/results/consensus.json
+	$(BIN)/python bench/search.py --data $(DATA)/tatoeba/deu-eng.tsv --json bench/results/search.json
 	$(BIN)/python bench/shakespeare.py --data $(DATA)/tinyshakespeare --json bench/results/shakespeare.json
 	$(BIN)/python bench/fill.py --data $(DATA)/multi30k --json bench/results/fill.json
 	$(BIN)/python bench/babi.py --data $(DATA)/babi --json bench/results/babi.json

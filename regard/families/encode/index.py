@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,7 @@ class Index:
         if not a_text(query, "a query").strip():
             raise ConfigError("the query is empty; give a text to look for")
         scores = self.vectors @ unit_vectors(self.encoder, [query])[0]  # (N, D), (D,) -> (N,)
-        scores[[not line.strip() for line in self.lines]] = -np.inf
+        scores[self._is_blank] = -np.inf
         count = min(top, int(np.isfinite(scores).sum()))
         if not count:
             return []
@@ -59,6 +60,11 @@ class Index:
         near = np.flatnonzero(scores >= least)
         order = near[np.argsort(-scores[near], kind="stable")][:count]
         return [Match(int(number) + 1, self.lines[number], float(scores[number])) for number in order]
+
+    @cached_property
+    def _is_blank(self) -> Any:
+        """Of each line, whether it has no text, (N,)."""
+        return np.array([not line.strip() for line in self.lines])
 
     def save(self, path: str | Path) -> None:
         """Writes the vectors, with hashes of the lines and of the model that they belong to."""
