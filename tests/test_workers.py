@@ -63,6 +63,13 @@ def test_two_workers_stopped_and_resumed_make_bit_for_bit_what_one_process_makes
     assert "inexact_from" not in json.loads((to / "run" / "run.json").read_text())
 
 
+def test_the_learning_rate_falls_in_all_workers_alike(tmp_path, pairs, may_fork):
+    for workers in (1, 2):
+        cooled = merge(settings(8, workers), {"train": {"cooldown": 0.5}})
+        regard.train("translate", to=tmp_path / f"{workers}", settings=cooled, **pairs)
+    assert_same(state(tmp_path / "2"), state(tmp_path / "1"))
+
+
 def test_another_number_of_workers_goes_on_and_says_that_exactness_ended(tmp_path, pairs, alone, may_fork):
     to = tmp_path / "m"
     regard.train("translate", to=to, settings=settings(8, workers=1), **pairs)

@@ -47,6 +47,8 @@ class TrainState(BaseModel):
     first_loss: float | None = None  # of the first step, to detect divergence
     skipped: int = 0  # steps that were of no use and left the weights alone
     micro_batches: int = 1  # of each batch; more after running out of memory
+    cooldown: tuple[int, int] | None = None  # after and until which step the learning rate falls to 0
+    cooldown_for: dict[str, float | None] | None = None  # the limits of the run when that was decided
     doubled_at: tuple[int, ...] = ()  # steps at which micro_batches was doubled
 
 
@@ -88,12 +90,20 @@ class CheckpointStore:
         write_whole(self._manifest(state.step), json.dumps(manifest, indent=2) + "\n")
         self._tidy(state.step)
 
-    def newest(self) -> TrainState | None:
-        """How far the newest whole state got, or nothing if there is none."""
+    def newest(self, limits: dict[str, float | None] | None = None) -> TrainState | None:
+        """How far the newest whole state got, or nothing if there is none.
+
+        limits: of the run to resume. A cool-down belongs to the limits that it was begun for; with others the run goes
+        back to where it began, as if they had been asked for at once.
+        """
         for manifest in self._manifests():
             state = self._read(manifest)
-            if state is not None:
-                return state
+            if state is None:
+                continue
+            if state.cooldown and limits is not None and state.cooldown_for != limits:
+                dropped = state.model_copy(update={"cooldown": None, "cooldown_for": None})
+                return self._read(self._manifest(state.cooldown[0])) or dropped
+            return state
         return None
 
     def forget(self, step: int) -> None:
@@ -121,6 +131,9 @@ class CheckpointStore:
             if not is_later and kept < KEPT and (state := self._read(manifest)) is not None:
                 kept += 1
                 needed |= {manifest.name, *(path.name for path in self._files_of(state))}
+                before = self._manifest(state.cooldown[0]) if state.cooldown else manifest
+                if (earlier := self._read(before)) is not None:
+                    needed |= {before.name, *(path.name for path in self._files_of(earlier))}
         for path in self._files():
             if path.name not in needed:
                 path.unlink()

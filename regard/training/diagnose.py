@@ -24,6 +24,16 @@ class Diverged(Exception):  # noqa: N818  caught where the message is made
             batch,
         )
 
+    def explain(self, skipped: int, first_loss: float, peak: float, text: str, good_step: int) -> str:
+        """What went wrong and what to do, for a person. text: of its batch."""
+        return (
+            f"training diverged: {skipped} steps in a row up to step {self.step} were of no use and skipped "
+            f"(loss {self.loss:.4g}, at first {first_loss:.4g}; gradient {self.norm:.3g}). "
+            f"Learning rate: {self.learning_rate:.3g}, peak {peak:.3g}. First bad layer: {self.layer}. "
+            f"The batch has texts such as {text[:80]!r}. The last good state is step {good_step}. "
+            f"Start over with a lower learning rate: --fresh --set train.learning_rate={peak / 4:.2g}"
+        )
+
 
 def first_bad_layer(model: nn.Module, loss: Callable[[], Tensor]) -> str:
     """The first layer whose output is not finite or huge; else the one whose gradient is; else says there is none."""

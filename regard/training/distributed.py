@@ -30,6 +30,7 @@ class Command(IntEnum):
     END = 0
     STEP = 1
     REHEARSE = 2
+    COOLDOWN = 4  # the learning rate falls to 0 from here on
     GATHER = 3  # put sharded weights and the optimizer's memory together, for the first to save
 
 

@@ -101,7 +101,7 @@ def _train(
 ) -> Iterator[Preparing | Plan | Event]:  # fmt: skip
     """Puts the processes together, plans, and trains."""
     with deterministic(prepared.config.threads or 1), ExitStack() as stack:
-        state = CheckpointStore(run.path / STATE).newest() or TrainState()
+        state = CheckpointStore(run.path / STATE).newest(prepared.config.stop.model_dump()) or TrainState()
         measured = prepared.record.get("measured")
         known = (run.path, recipe, prepared.config, prepared.tokenizer, state)
         try:

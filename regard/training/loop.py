@@ -97,6 +97,7 @@ class Trainer(Generic[B]):
         self.micro_batches = 1
         self.first_loss: float | None = None
         self.skipped = 0  # in a row
+        self.cooldown: tuple[int, int] | None = None  # after and until which step the learning rate falls to 0
         self.memory = 0  # bytes that all processes together hold, as far as it was asked
         self._loss = LossModule(model, loss, autocast)
         self._gradients = Shards(self._loss, self.world) if is_sharded else Replicas(model, self.world, numbers=4)
@@ -134,6 +135,8 @@ class Trainer(Generic[B]):
                     self.make_step()
                 case Command.REHEARSE:
                     self._rehearse(int(self.world.broadcast_text("")))
+                case Command.COOLDOWN:
+                    self._cool(self.world.broadcast_text(""))
                 case Command.GATHER:
                     self._gather()
 
@@ -149,7 +152,7 @@ class Trainer(Generic[B]):
             self._split_further()
         self.step += 1
         loss, norm = (loss / labels, self._gradients.norm() / labels) if labels else (math.nan, 0.0)
-        rate = 0.0 if is_rehearsal else learning_rate(self.step, self.config)
+        rate = 0.0 if is_rehearsal else learning_rate(self.step, self.config, self.cooldown)
         is_good = math.isfinite(loss) and math.isfinite(norm) and loss <= RISE * (self.first_loss or loss)
         if is_good:
             self.first_loss = self.first_loss or loss
@@ -168,6 +171,15 @@ class Trainer(Generic[B]):
         self.world.broadcast(Command.REHEARSE)
         self.world.broadcast_text(str(steps))
         return self._rehearse(steps)
+
+    def cool(self, first: int, last: int) -> None:
+        """From now on the learning rate falls, and is 0 after the last step. Called by rank 0."""
+        self.world.broadcast(Command.COOLDOWN)
+        self._cool(self.world.broadcast_text(f"{first} {last}"))
+
+    def _cool(self, steps: str) -> None:
+        first, last = map(int, steps.split())
+        self.cooldown = (first, last)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """All weights, and the optimizer's memory, whole. Asked by the first process."""

@@ -1,4 +1,4 @@
-"""The optimizer and its learning rate, which is a function of the step alone."""
+"""The optimizer and its learning rate, which is a function of the step, and of where its end begins."""
 
 import torch
 from torch import nn
@@ -33,8 +33,14 @@ def _decides_where(name: str) -> bool:
     return any(part in {"query", "key", "patience"} for part in name.split("."))
 
 
-def learning_rate(step: int, config: TrainConfig) -> float:
-    """The learning rate of step `step` (the first is 1): warm-up, then the schedule."""
+def learning_rate(step: int, config: TrainConfig, cooldown: tuple[int, int] | None = None) -> float:
+    """The learning rate of step `step` (the first is 1): warm-up, then the schedule.
+
+    cooldown: after the first of these steps it falls in a straight line, and is 0 after the last.
+    """
+    if cooldown and step > cooldown[0]:
+        first, last = cooldown
+        return learning_rate(first, config) * max(0.0, (last + 1 - step) / (last + 1 - first))
     assert config.learning_rate is not None, "the learning rate is decided before the first step"
     warm = min(1.0, step / config.warmup_steps)
     match config.schedule:

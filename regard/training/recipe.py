@@ -81,6 +81,13 @@ class Validator:
     samples: Callable[[nn.Module], list[Sample]] = no_samples  # of a few examples, between validations too: quickly
     fixed: dict[str, Tensor] = field(default_factory=dict)  # entries of the model's state that follow from the text
 
+    def is_better(self, scores: dict[str, float], best: dict[str, float]) -> bool:
+        """By the first score; anything is better than nothing."""
+        if not best:
+            return True
+        name = next(iter(scores))
+        return scores[name] < best[name] if self.lower_is_better else scores[name] > best[name]
+
 
 @dataclass(frozen=True)
 class Artifacts:

@@ -22,6 +22,7 @@ from regard.text.tokenizer import Tokenizer
 from regard.training.card import model_card
 from regard.training.checkpoint import CheckpointStore, TrainState, restore_weights
 from regard.training.claims import Claim, compare_claim, is_claimed, recall_claim
+from regard.training.cooldown import begin_cooldown
 from regard.training.diagnose import Diverged
 from regard.training.distributed import is_disconnected
 from regard.training.log import MetricsLog
@@ -68,13 +69,13 @@ class Session:
         self.owned, self.store, self.state = run, CheckpointStore(run.path / STATE), state
         self.store.make()
         self.metrics_log = MetricsLog(run.path)
-        device = torch.device("cpu") if self.trainer.is_sharded else group.world.device
-        # holds averaged weights while they are scored
+        device = torch.device("cpu") if self.trainer.is_sharded else group.world.device  # of averages that are scored
         self.validation_model = recipe.build(self.config.model, tokenizer).to(device)
         self.last_score_seconds = self.snapshot_seconds = 0.0
         self.saved_at = time.monotonic()
         self.pace = 0.0  # seconds per step, of late
-        self.end = last_step(self.config, group.batches.batches_per_epoch)
+        ends = [last_step(self.config, group.batches.batches_per_epoch), state.cooldown and state.cooldown[1]]
+        self.end = min((end for end in ends if end), default=None)
         self.scores_left = validations(self.config, state.step, self.end) if self.end else 0
 
     def plan(self, measured: dict[str, Any], note: str | None, advice: str | None = None) -> Plan:
@@ -120,6 +121,7 @@ class Session:
 
     def _train_on(self) -> Iterator[Event]:
         """Steps and scores until there is a reason to end."""
+        self._cool_if_due()
         for event in self.trainer.train(self._is_due, self._score):
             if isinstance(event, Progress):
                 self._note_step(event)
@@ -128,8 +130,20 @@ class Session:
                 self._note_score(event)
                 yield event
             self.check()
+            self._cool_if_due()
             if self._reason_to_end():
                 return
+
+    def _cool_if_due(self) -> None:
+        """The learning rate begins to fall, at the end of a run or where validation no longer gets better."""
+        stop, per_epoch = self.config.stop, self.group.batches.batches_per_epoch
+        is_stalled = bool(stop.patience) and self.state.misses >= (stop.patience or 0)
+        if steps := begin_cooldown(self.config, self.state, per_epoch, is_stalled=is_stalled):
+            self._save()  # what more steps begin from, if they are asked for later
+            self.trainer.cool(*steps)
+            self.end = min(self.end or steps.last, steps.last)
+            update = {"cooldown": tuple(steps), "cooldown_for": stop.model_dump(), "misses": 0}
+            self.state = self.state.model_copy(update=update)
 
     def _is_due(self, step: int) -> bool:
         return step != self.state.scored_step and is_due(self.config, step)
@@ -188,9 +202,8 @@ class Session:
             averaged = (*averaged, event.step)[-self.config.train.average_checkpoints :]
         if event.micro_batches > state.micro_batches:
             doubled_at = (*doubled_at, event.step)
-            self.metrics_log.note(
-                {"step": event.step, "seconds": round(state.seconds, 3), "micro_batches": event.micro_batches}
-            )
+            seconds, parts = round(state.seconds, 3), event.micro_batches
+            self.metrics_log.note({"step": event.step, "seconds": seconds, "micro_batches": parts})
         self.state = state.model_copy(update={
             "step": event.step, "averaged": averaged, "tokens": state.tokens + event.tokens,
             "seconds": state.seconds + event.seconds, "first_loss": self.trainer.first_loss,
@@ -206,7 +219,7 @@ class Session:
     def _note_score(self, event: Validated) -> None:
         self.owned.check()
         state = self.state
-        is_better = self._is_better(event.scores, state.best_scores)
+        is_better = self.validator.is_better(event.scores, state.best_scores)
         update: dict[str, Any] = {
             "seconds": state.seconds + event.seconds, "scored_step": event.step,
             "misses": 0 if is_better else state.misses + 1,
@@ -228,10 +241,11 @@ class Session:
         if stop.steps and step >= stop.steps:
             return f"{stop.steps} steps were asked for"
         if self.end and step >= self.end:
-            return f"{stop.epochs} epochs were asked for"
+            is_all = step >= (last_step(self.config, self.group.batches.batches_per_epoch) or math.inf)
+            return f"{stop.epochs} epochs were asked for" if is_all else "the learning rate has come down to 0"
         if stop.minutes and state.seconds + self.last_score_seconds >= stop.minutes * 60:
             return f"the limit of {stop.minutes:g} minutes is reached"
-        if stop.patience and state.misses >= stop.patience:
+        if stop.patience and state.misses >= stop.patience and not self.config.train.cooldown:
             return f"{state.misses} validations in a row were no better"
         return None
 
@@ -241,15 +255,8 @@ class Session:
         self.store.forget(problem.step - MOST_SKIPPED)
         good = self.store.newest()
         text = self.tokenizer.decode(problem.batch.sample.tolist()) if problem.batch is not None else "unknown"
-        peak = self.config.train.learning_rate or 0.0
-        return (
-            f"training diverged: {MOST_SKIPPED} steps in a row up to step {problem.step} were of no use and skipped "
-            f"(loss {problem.loss:.4g}, at first {self.trainer.first_loss or math.nan:.4g}; "
-            f"gradient {problem.norm:.3g}). Learning rate: {problem.learning_rate:.3g}, peak {peak:.3g}. "
-            f"First bad layer: {problem.layer}. The batch has texts such as {text[:80]!r}. "
-            f"The last good state is step {good.step if good else 0}. "
-            f"Start over with a lower learning rate: --fresh --set train.learning_rate={peak / 4:.2g}"
-        )
+        peak, first = self.config.train.learning_rate or 0.0, self.trainer.first_loss or math.nan
+        return problem.explain(MOST_SKIPPED, first, peak, text, good.step if good else 0)
 
     def _finish(self, reason: str) -> Finished:
         """Scores the last weights too, unless they just were; the run itself does not count that score, so that it
@@ -259,7 +266,7 @@ class Session:
         is_last_best = False
         if self.state.scored_step != self.trainer.step:
             last = self._score()
-            if is_last_best := self._is_better(last.scores, scores):
+            if is_last_best := self.validator.is_better(last.scores, scores):
                 scores, step = last.scores, last.step
         if not is_last_best and step is not None:
             restore_weights(self.validation_model, self.store.get("best", step))
@@ -296,13 +303,6 @@ class Session:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             self.load(self.folder)
-
-    def _is_better(self, scores: dict[str, float], best: dict[str, float]) -> bool:
-        """By the first score."""
-        if not best:
-            return True
-        name = next(iter(scores))
-        return scores[name] < best[name] if self.validator.lower_is_better else scores[name] > best[name]
 
     def _write_model(
         self, weights: dict[str, Tensor], step: int, scores: dict[str, float], artifacts: Artifacts | None = None,

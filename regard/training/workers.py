@@ -64,6 +64,7 @@ def set_up(
     if state.step:
         restore_optimizer(trainer.optimizer, store.get("optimizer", state.step))
     trainer.step, trainer.micro_batches, trainer.first_loss = state.step, state.micro_batches, state.first_loss
+    trainer.cooldown = state.cooldown
     return trainer, batches
 
 
