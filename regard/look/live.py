@@ -17,7 +17,10 @@ from regard.look.export import POLICY, SCRIPTS, make_data, make_head, read_part
 from regard.text.tokenizer import FILE, ROLES, Tokenizer
 
 # What runs in the worker, before the family's script; the first makes the object that the others add to.
-ENGINE = ("kernels", "simd", "weights", "layers", "search", "sample", "unicode", "tokenizer", "links", "inspect")
+ENGINE = (
+    "kernels", "simd", "weights", "layers", "edits", "search", "sample", "unicode", "tokenizer", "links", "inspect",
+    "inside",
+)  # fmt: skip
 MOST_WEIGHTS = 30_000_000
 LIVE_POLICY = POLICY.replace("script-src", "script-src 'wasm-unsafe-eval'") + "; worker-src blob:"
 # Parts of a tokenizer.json that tokenizer.js has, with settings that they must have.

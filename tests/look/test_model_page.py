@@ -7,6 +7,7 @@ import shutil
 from dataclasses import asdict
 
 import pytest
+import torch
 from browser import opened_browser
 from hostile import reseal
 
@@ -82,6 +83,52 @@ def test_every_family_is_looked_into_as_by_the_library(
         assert near(found["why"]["left_out"], seen["why"]["left_out"], 1e-3)
         assert near(found["why"]["gradient"], seen["why"]["gradient"], 5e-3)
         assert [off["layer"] for off in found["why"]["off"]] == [off["layer"] for off in seen["why"]["off"]]
+
+
+def test_a_cell_is_what_torch_computed_down_to_its_numbers(visit, folder, translator):
+    page = visit(folder)
+    cell = {"kind": "cross", "layer": 1, "head": 1, "row": 2}
+    found = page.evaluate(ASK, ["/api/numbers", {"text": TEXT, "target": translator(TEXT), **cell}])
+    seen = translator.look(TEXT, target=translator(TEXT))
+    assert near(found["weights"], seen.kinds["cross"].weights[0, 1, 2].tolist())
+    products = [sum(q * k for q, k in zip(found["query"], key, strict=True)) for key in found["keys"]]
+    assert near(found["scores"], [one / found["scale"] for one in products])
+    softmax = torch.tensor(found["scores"]).softmax(-1).tolist()
+    assert near(found["weights"], softmax)
+    network = regard.load(folder, engine="torch").model
+    output = network.decoder.blocks[0].cross_attention.output.weight
+    deep = output.shape[1] // network.config.heads
+    brought = torch.tensor(found["values"]) @ output[:, deep : 2 * deep].T  # (S, D)
+    assert near(found["norms"], brought.norm(dim=-1).tolist(), 1e-3)
+    mixed = torch.tensor(found["weights"]) @ brought
+    assert found["written"][1] == pytest.approx(float(mixed.norm()), abs=1e-3)
+
+
+def test_a_head_that_is_off_changes_every_view_as_the_library_says(visit, folder, translator):
+    page, target = visit(folder), translator(TEXT)
+    seen = translator.look(TEXT, target=target, why=True)
+    off = next(one for one in seen.why.off if one.kind == "cross")
+    edits = [{"what": "off", "name": f"decoder.blocks.{off.layer - 1}.cross_attention", "head": off.head - 1}]
+    fields = {"text": TEXT, "target": target, "edits": edits}
+    changes = page.evaluate(ASK, ["/api/changed", fields])["changes"]
+    assert near([one["after"] for one in changes], off.probabilities)
+    assert near([one["before"] for one in changes], [score.probability for score in seen.token_scores])
+    looked = page.evaluate(ASK, ["/api/look", fields])
+    assert near([one["probability"] for one in looked["token_scores"]], off.probabilities)
+
+
+def test_the_residual_stream_and_the_nearest_words_are_the_models(visit, folder, translator):
+    page, target = visit(folder), translator(TEXT)
+    fields = {"text": TEXT, "target": target}
+    found = page.evaluate(ASK, ["/api/stream", fields | {"stack": "decoder", "place": 1}])
+    lens = translator.look(TEXT, target=target).logit_lens
+    after = [step for step in found["steps"] if step["name"].endswith(("input", "feed_forward"))]
+    for layer, step in zip(lens, after, strict=True):  # the last has one norm more
+        assert [token for token, _ in step["likeliest"]][:1] == [token for token, _ in layer[1]][:1]
+    assert found["steps"][-1]["cosine"] == pytest.approx(1, abs=1e-5)
+    assert all(len(one["units"]) == 5 for one in found["units"])
+    near_words = page.evaluate(ASK, ["/api/near", fields])
+    assert all(-1.001 <= cosine <= 1.001 for word in near_words["words"] for _, cosine in word["near"])
 
 
 def test_one_types_and_the_views_follow(visit, folder, translator):

@@ -86,21 +86,49 @@ interface KeyValueCache {
   rows: Seen[][]; // of each row and block
 }
 
-interface Silenced {
-  name: string;
-  head: number;
+/** A change: a head, a sub-layer or a layer off, a head's temperature, one of its weights; no positions, no causal mask. */
+interface Edit {
+  what: "off" | "temperature" | "weight" | "positions" | "mask";
+  name?: string; // of an attention, a sub-layer or a block
+  head?: number; // from 0
+  value?: number;
+  row?: number;
+  column?: number;
 }
 
-/** What is changed in a pass. */
+interface FixedWeight {
+  row: number;
+  column: number;
+  value: number;
+}
+
+/** Edits by what they change; heads by their attention's name and their number. */
+interface Edits {
+  off: Set<string>;
+  temperatures: Map<string, number>;
+  weights: Map<string, FixedWeight[]>;
+  isWithoutPositions: boolean;
+  isWithoutMask: boolean;
+}
+
+/** What is changed in a pass that explains. */
 interface Change {
-  silenced?: Silenced | null;
+  edits?: Edit[];
   scaled?: { place: number; factor: number } | null;
+}
+
+/** What a sub-layer wrote to the residual stream, and the stream after it: (T, D). */
+interface Write {
+  name: string;
+  written: Float32Array;
+  after: Float32Array;
 }
 
 interface Taps {
   attention: Record<string, Float32Array>; // (H, T, S) by the name of the attention
   hidden: Float32Array[];
-  silenced?: Silenced | null;
+  edits: Edits | null;
+  whole: { vectors: Record<string, Seen & { queries: Float32Array; count(row: number): number }>; units: Record<string, Float32Array>; writes: Write[] } | null;
 }
 
 interface Attention {
@@ -232,7 +260,24 @@ interface TextLook {
   why: boolean;
   pause: Pause;
   instead: number;
+  edits: Edit[];
   bar?: (logits: Float32Array) => Float32Array;
+}
+
+/** What a model reads and predicts; write: what it would write by itself. */
+interface Pass {
+  ids: number[];
+  target: number[];
+  run(taps: Taps): Float32Array[];
+  write?(edits: Edit[]): string;
+}
+
+/** One cell of a head. */
+interface Cell {
+  kind: string;
+  layer: number; // from 1
+  head: number; // from 0
+  row: number;
 }
 
 /** Takes the parts of an answer that is sent bit by bit. */
@@ -278,12 +323,18 @@ interface Engine {
   sinusoids(place: number, width: number): Float32Array;
   rotate(x: Float32Array, heads: number, places: number[], base: number): Float32Array;
   makeAttention(weights: Weights, name: string, config: ModelConfig): Attention;
-  makeFeedForward(weights: Weights, name: string, config: ModelConfig): Layer;
+  makeFeedForward(weights: Weights, name: string, config: ModelConfig): (x: Float32Array, taps?: Taps | null) => Float32Array;
   makeResidual(weights: Weights, name: string, config: ModelConfig): (x: Float32Array, layer: Layer) => Float32Array;
   makeBlock(weights: Weights, name: string, config: ModelConfig): Block;
   makeStack(weights: Weights, name: string, config: ModelConfig): Stack;
   keepRows(cache: KeyValueCache, parents: number[]): void;
-  makeTaps(silenced?: Silenced | null): Taps;
+
+  makeTaps(edits?: Edit[], isWhole?: boolean): Taps;
+  readEdits(edits: Edit[]): Edits;
+  weigh(scores: Float64Array, count: number, edits: Edits | null | undefined, name: string, head: number, row: number): Float64Array;
+  temper(scores: Float64Array, count: number, temperature: number): void;
+  fixWeights(weights: Float64Array, count: number, fixed: FixedWeight[]): void;
+  writeTo(x: Float32Array, residual: (x: Float32Array, layer: Layer) => Float32Array, name: string, taps: Taps | null, layer: Layer): Float32Array;
 
   greedy(step: Step, start: number, ends: number[], limit: number, prefix?: number[]): Hypothesis;
   beam(step: Step, start: number, ends: number[], limit: number, width: number, count: number, prefix?: number[], tree?: Tried[]): Hypothesis[];
@@ -330,6 +381,20 @@ interface Engine {
 
   argmaxOverlap(found: number[][], attended: Numbers[]): number;
   lookAtText(model: TextModel, ids: number[], look: TextLook, config: ModelConfig, tokenizer: Tokenizer): Promise<Record<string, unknown>>;
+
+  attentionName(kind: string, layer: number): string;
+  norm(x: Numbers): number;
+  dot(a: Numbers, b: Numbers): number;
+  cosine(a: Numbers, b: Numbers): number;
+  cellNumbers(taps: Taps, weights: Weights, config: ModelConfig, cell: Cell): CellNumbers;
+  streamNumbers(taps: Taps, stack: string, place: number, width: number, predict: ((x: Float32Array) => [string, number][]) | null): StreamStep[];
+  activeUnits(taps: Taps, weights: Weights, name: string, place: number, count: number, promote: ((x: Float32Array) => [string, number][]) | null): ActiveUnit[];
+  compareLogits(before: Float32Array[], after: Float32Array[], target: number[], tokenizer: Tokenizer): ChangedToken[];
+  nearestWords(table: Tensor, ids: number[], count: number, tokenizer: Tokenizer): Pick<Near, "words" | "points">;
+  onPlane(vectors: Float32Array[]): number[][];
+  insideRoutes(open: (fields: any) => Pass, given: {
+    model: Predicting; stacks: Record<string, Stack | null>; weights: Weights; config: ModelConfig; tokenizer: Tokenizer;
+  }): Record<string, Route>;
 
   makeTranslator(config: ModelConfig, weights: Weights, generation: Generation): TranslatorModel;
   stepsAfter<Row>(rows: Row[], alignment: { is_after?: boolean }): Row[];

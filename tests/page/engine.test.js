@@ -84,3 +84,37 @@ test("the worker answers in order, sends parts, and stops when it is given up", 
   await scope.onmessage({ data: { id: 3, path: "/none" } });
   assert.match(sent.at(-1).problem, /does not answer/);
 });
+
+test("weights that are set stay, and the others share the rest as they did", () => {
+  const fix = (weights, ...fixed) => {
+    const found = Float64Array.from(weights);
+    engine.fixWeights(found, found.length, fixed.map(([column, value]) => ({ row: 0, column, value })));
+    return [...found];
+  };
+  near(fix([0.5, 0.3, 0.2], [0, 0]), [0, 0.6, 0.4]);
+  near(fix([0.5, 0.3, 0.2], [0, 0.9]), [0.9, 0.06, 0.04]);
+  near(fix([1, 0, 0], [0, 0.4]), [0.4, 0.3, 0.3]); // the others had nothing
+  near(fix([0.5, 0.3, 0.2], [0, 1], [1, 1]), [0.5, 0.5, 0]); // more than there is
+  near(fix([1], [0, 0]), [1]); // the only one keeps all
+});
+
+test("a temperature goes from the largest alone to all alike", () => {
+  const at = (temperature) => {
+    const scores = Float64Array.of(1, 2, 2, 0);
+    engine.temper(scores, 4, temperature);
+    return [...engine.softmax(scores)];
+  };
+  near(at(0), [0, 1, 0, 0]);
+  near(at(Infinity), [0.25, 0.25, 0.25, 0.25]);
+  near(at(1), [...engine.softmax(Float64Array.of(1, 2, 2, 0))]);
+});
+
+test("a change that is not known is refused by name", () => {
+  assert.throws(() => engine.makeTaps([{ what: "explode" }]), /no change explode/);
+});
+
+test("vectors keep their distances on the plane that they lie in", () => {
+  const given = [[3, 0, 1], [-3, 0, 1], [0, 1, 1], [0, -1, 1]], plane = engine.onPlane(given.map((one) => Float32Array.from(one)));
+  const apart = (points, i, j) => Math.hypot(...points[i].map((value, k) => value - points[j][k]));
+  for (const [i, j] of [[0, 1], [2, 3], [0, 2]]) assert.ok(Math.abs(apart(plane, i, j) - apart(given, i, j)) < 1e-5);
+});

@@ -74,6 +74,49 @@ interface Inspected {
   beam?: Beam | null;
 }
 
+/** One row of one head, down to its numbers. */
+interface CellNumbers {
+  query: Float32Array;
+  keys: Float32Array[];
+  scale: number;
+  scores: number[];
+  weights: Float32Array;
+  may: boolean[];
+  temperature: number;
+  values: Float32Array[];
+  norms: number[]; // of each value through the output projection
+  written: number[]; // the norm of what each head of the layer writes
+  fixed: number[]; // columns whose weight was set
+}
+
+interface StreamStep {
+  name: string;
+  norm: number; // of what was written
+  stream: number; // of the residual stream after it
+  cosine: number; // of the stream to what it becomes in the end
+  likeliest: [string, number][] | null;
+}
+
+interface ActiveUnit {
+  unit: number;
+  value: number;
+  towards: [string, number][];
+}
+
+interface ChangedToken {
+  token: string;
+  before: number;
+  after: number;
+  moved: number; // probability that went elsewhere: half of all absolute differences
+  others: [string, number, number][];
+}
+
+interface Near {
+  words: { token: string; near: [string, number][] }[];
+  points: { token: string; isHere: boolean; x: number; y: number }[];
+  positions: Float32Array[] | null;
+}
+
 interface Table {
   rows: string[];
   columns: string[];

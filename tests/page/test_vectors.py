@@ -12,6 +12,7 @@ from itertools import product
 import pytest
 import torch
 from browser import opened_browser
+from edited import change_and_run, every_edit
 from missing import skip
 from nasty import nasty_texts
 from npm import HERE, find_npm, npm
@@ -25,7 +26,6 @@ from regard.engines.packed import pack_weights, round_weights
 from regard.engines.torch import TextStep, translate_ids
 from regard.families import FAMILIES, find_surface
 from regard.families.classify.look import _word_vectors
-from regard.look.attribution import silence
 from regard.look.live import ENGINE, read_engine_part
 from regard.model.capture import record_attention
 from regard.model.labels import LabelAttention
@@ -102,16 +102,15 @@ def translator_case(name: str, precision: str, **settings) -> dict:
     with record_attention(model) as attention:
         logits = model.logits(model(torch.tensor([source]), torch.tensor([[START, *target[:-1]]])))[0]
     limit, prefix = 20, target[:3]
-    silenced = {"name": "decoder.blocks.0.cross_attention", "head": 2}
-    with silence(model, silenced["name"], silenced["head"]):
-        muted = model.logits(model(torch.tensor([source]), torch.tensor([[START, *target[:-1]]])))[0]
+    edited = [{"edits": edits, "logits": kept(change_and_run(model, edits, source, [START, *target[:-1]]))}
+              for edits in every_edit(len(source))]  # fmt: skip
     [[greedy]] = translate_ids(model, [source], [limit], [END], Search(1))
     [[forced]] = translate_ids(model, [source], [limit], [END], Search(1), prefix=prefix)
     tried, ranked = candidates_of(model, source, limit)
     generation = {"start": START, "first": None, "ends": [END], "suppressed": [PAD], "is_end_forced": False}
     return packed(
         model, config, precision, name=f"translate {name} {precision}", task="translate", generation=generation,
-        source=source, target=target, logits=kept(logits), muted=kept(muted), silenced=silenced, limit=limit,
+        source=source, target=target, logits=kept(logits), edited=edited, limit=limit,
         attention={name: weights[0][0].tolist() for name, weights in attention.items()}, greedy=greedy.ids,
         prefix=prefix, forced=forced.ids, tried=tried, finals=[one.rank(1.0) for one in ranked],
     )  # fmt: skip

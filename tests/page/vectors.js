@@ -41,9 +41,10 @@ const translate = (engine, one, weights, seen) => {
   const tree = [];
   engine.beam(model.open(one.source, []), one.generation.start, one.generation.ends, one.limit, 4, 4, [], tree);
   const forced = engine.greedy(model.open(one.source, one.prefix), one.generation.start, one.generation.ends, one.limit, one.prefix);
-  const muted = model.logits(model.force(one.source, one.target, engine.makeTaps(one.silenced))).map((row) => row.filter((_, id) => !one.generation.suppressed.includes(id)));
+  const change = (edits) => model.logits(model.force(one.source, one.target, engine.makeTaps(edits, true))).map((row) => row.filter((_, id) => !one.generation.suppressed.includes(id)));
   return {
-    logits: apart(flat(logits), flat(one.logits)), "silenced logits": apart(flat(muted), flat(one.muted)),
+    logits: apart(flat(logits), flat(one.logits)),
+    ...Object.fromEntries(one.edited.map(({ edits, logits: theirs }) => [`logits with ${JSON.stringify(edits)}`, apart(flat(change(edits)), flat(theirs))])),
     ...Object.fromEntries(Object.entries(one.attention).map(([name, theirs]) => [name, apart(flat(taps.attention[name]), flat(theirs))])),
     "greedy ids": sameIds(best.ids, one.greedy, after, seen), "ids after a prefix": sameIds(forced.ids, one.forced, after, seen),
     ...compareTree(tree, one, seen),

@@ -90,7 +90,7 @@ engine.headsOf = (taps, heads) => {
 };
 
 // What each word of the source and each head is worth for each token of the target, in nats. read: logits of the target,
-// for a source, a silenced head, or one vector scaled. instead: the token in place of a word that is left out; null: none.
+// for a source, with edits, or one vector scaled. instead: the token in place of a word that is left out; null: none.
 engine.explain = async ({ source, target, rows, words, read, instead, heads, tokenizer, attended, pause }) => {
   const own = (/** @type {Float32Array[]} */ logits) => logits.map((row, t) => engine.logSoftmax(row)[target[t]]);
   const base = own(read(source, {})), zeros = () => target.map(() => source.map(() => 0));
@@ -111,7 +111,7 @@ engine.explain = async ({ source, target, rows, words, read, instead, heads, tok
   const off = [];
   for (const { kind, name, layer, head } of heads) {
     await pause();
-    const logits = read(source, { silenced: { name, head: head - 1 } }), found = own(logits);
+    const logits = read(source, { edits: [{ what: "off", name, head: head - 1 }] }), found = own(logits);
     off.push({ kind, layer, head, loss: found.reduce((sum, one, t) => sum + base[t] - one, 0) / found.length,
       probabilities: found.map(Math.exp), instead: tokenizer.tokens(logits.map((row) => engine.largest(row, 1)[0])) });
   }
@@ -127,8 +127,8 @@ engine.argmaxOverlap = (found, attended) => {
 
 // A look into a model of one text. target: what is predicted at `places`, or right after them (shift); read: their logits
 // after a change; bar: what may not be predicted taken out.
-engine.lookAtText = async (model, ids, { target, rows, places, shift, read, why, instead, pause, bar = (row) => row }, config, tokenizer) => {
-  const taps = engine.makeTaps(), hidden = model.read(ids, taps), tokens = tokenizer.tokens(ids);
+engine.lookAtText = async (model, ids, { target, rows, places, shift, read, why, instead, pause, edits, bar = (row) => row }, config, tokenizer) => {
+  const taps = engine.makeTaps(edits), hidden = model.read(ids, taps), tokens = tokenizer.tokens(ids);
   const kinds = { text: engine.makeKind(tokens, tokens, engine.layersOf(taps, "stack", "self_attention"), config.heads, tokenizer.specialTokens()) };
   engine.measure(kinds);
   const logits = target.length ? model.logits(engine.gather(hidden, places, model.width)).map(bar) : [];

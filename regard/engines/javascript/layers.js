@@ -89,9 +89,9 @@ engine.makeAttention = (weights, name, config) => {
             for (let i = 0; i < width; i++) sum += queries[from + i] * other[at + i];
             scores[s] = sum / Math.sqrt(width);
           }
-          engine.softmax(scores, many);
+          engine.weigh(scores, many, taps?.edits, name, head, row);
           if (recorded) recorded.set(scores.subarray(0, many), (head * rows + row) * columns);
-          if (taps?.silenced?.name === name && taps.silenced.head === head) continue;
+          if (taps?.edits?.off.has(`${name}.${head}`)) continue;
           const to = (row * heads + head) * deep, at = group * deep;
           for (let s = 0; s < many; s++) {
             const weight = scores[s], found = values[s];
@@ -100,6 +100,7 @@ engine.makeAttention = (weights, name, config) => {
         }
       }
       if (taps && recorded) taps.attention[name] = recorded;
+      if (taps?.whole) taps.whole.vectors[name] = { queries, count, ...seen(rows - 1) }; // of a text, which every row sees
       return output(mixed);
     },
   };
@@ -109,10 +110,11 @@ engine.makeFeedForward = (weights, name, config) => {
   const [up, down] = ["up", "down"].map((part) => engine.readLinear(weights, `${name}.${part}`));
   const gate = config.is_gated ? engine.readLinear(weights, `${name}.gate`) : null;
   const activate = engine.activations[config.activation];
-  return (x) => {
+  return (x, taps = null) => {
     const middle = up(x);
     if (gate) gate(x).forEach((value, i) => { middle[i] *= activate(value); });
     else middle.forEach((value, i) => { middle[i] = activate(value); });
+    if (taps?.whole) taps.whole.units[name] = middle;
     return down(middle);
   };
 };
@@ -135,7 +137,7 @@ engine.makeBlock = (weights, name, config) => {
     // held: keys and values so far, of one text whose places are the rows, or of each row; those of x are put there too.
     forward(x, { places, held, isCausal, memory, taps }) {
       const isText = held.length === 1, before = held[0].keys.length;
-      x = ownResidual(x, (given) => {
+      x = engine.writeTo(x, ownResidual, `${name}.self_attention`, taps, (given) => {
         const { keys, values } = own.read(given, places);
         keys.forEach((key, row) => {
           held[isText ? 0 : row].keys.push(key);
@@ -144,8 +146,8 @@ engine.makeBlock = (weights, name, config) => {
         const count = (/** @type {number} */ row) => (isText && isCausal ? before + row + 1 : held[0].keys.length);
         return own.forward(given, (row) => held[isText ? 0 : row], count, places, taps);
       });
-      if (cross && memory) x = crossResidual(x, (given) => cross.forward(given, () => memory, () => memory.keys.length, null, taps));
-      return feedResidual(x, feed);
+      if (cross && memory) x = engine.writeTo(x, crossResidual, `${name}.cross_attention`, taps, (given) => cross.forward(given, () => memory, () => memory.keys.length, null, taps));
+      return engine.writeTo(x, feedResidual, `${name}.feed_forward`, taps, (given) => feed(given, taps));
     },
   };
 };
@@ -173,11 +175,13 @@ engine.makeStack = (weights, name, config) => {
     forward(x, { isCausal = false, memory = null, cache = null, taps = null }) {
       const count = x.length / width, start = cache ? cache.length : 0, rows = cache ? cache.rows : [nothing()];
       const places = Array.from({ length: count }, (_, row) => (rows.length === 1 ? start + row : start));
-      if (config.positions !== "rotary") places.forEach((place, row) => { engine.add(x.subarray(row * width, (row + 1) * width), position(place)); });
+      if (taps?.edits?.isWithoutPositions) places.fill(0); // rotary by 0 is the identity
+      else if (config.positions !== "rotary") places.forEach((place, row) => { engine.add(x.subarray(row * width, (row + 1) * width), position(place)); });
       x = inputNorm(x);
+      taps?.whole?.writes.push({ name: `${name}.input`, written: x, after: x });
       blocks.forEach((block, number) => {
         taps?.hidden.push(x.slice());
-        x = block.forward(x, { places, held: rows.map((row) => row[number]), isCausal: isCausal || cache !== null, memory: memory && memory[number], taps });
+        x = block.forward(x, { places, held: rows.map((row) => row[number]), isCausal: (isCausal || cache !== null) && !taps?.edits?.isWithoutMask, memory: memory && memory[number], taps });
       });
       if (cache) cache.length += rows.length === 1 ? count : 1;
       x = norm(x);
@@ -191,6 +195,3 @@ engine.makeStack = (weights, name, config) => {
 engine.keepRows = (cache, parents) => {
   cache.rows = parents.map((parent) => cache.rows[parent].map(({ keys, values }) => ({ keys: keys.slice(), values: values.slice() })));
 };
-
-// What is recorded of a pass, and which head finds nothing in it.
-engine.makeTaps = (silenced = null) => ({ attention: {}, hidden: [], silenced });

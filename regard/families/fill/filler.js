@@ -36,14 +36,18 @@ engine.families.fill = (about, weights, tokenizer) => {
   };
 
   const look = async (/** @type {any} */ fields, /** @type {Push} */ __, /** @type {Pause} */ pause) => {
-    const ids = encode(fields.text), gaps = gapsOf(ids), unknown = fields.text.split(MASK).flatMap(tokenizer.unknown);
+    const { edits = [] } = fields, ids = encode(fields.text), gaps = gapsOf(ids), unknown = fields.text.split(MASK).flatMap(tokenizer.unknown);
     const notes = unknown.length ? [`never seen in training, and read as unknown: ${unknown.slice(0, 10).join(", ")}`] : [];
-    const read = (/** @type {number[]} */ given, /** @type {Change} */ change) => pick(model.read(given, engine.makeTaps(change.silenced), change.scaled), gaps);
+    const read = (/** @type {number[]} */ given, /** @type {Change} */ change) => pick(model.read(given, engine.makeTaps([...edits, ...(change.edits ?? [])]), change.scaled), gaps);
     const target = gaps.length ? read(ids, {}).map((row) => engine.largest(bar(row), 1)[0]) : [];
-    const found = await engine.lookAtText(model, ids, { target, rows: gaps, places: gaps, shift: 0, read, why: fields.why, pause, instead: mask, bar }, config, tokenizer);
+    const found = await engine.lookAtText(model, ids, { target, rows: gaps, places: gaps, shift: 0, read, why: fields.why, pause, edits, instead: mask, bar }, config, tokenizer);
     return { task: "fill", text: fields.text, answer: gaps.length ? putIn(fields.text, target) : fields.text, notes, ...found };
   };
-  return { model, routes: { "/api/fill": fill, "/api/look": look } };
+  const open = (/** @type {any} */ fields) => {
+    const ids = encode(fields.text), gaps = gapsOf(ids), run = (/** @type {Taps} */ taps) => pick(model.read(ids, taps), gaps).map(bar);
+    return { target: run(engine.makeTaps()).map((row) => engine.largest(row, 1)[0]), ids, run };
+  };
+  return { model, routes: { "/api/fill": fill, "/api/look": look, ...engine.insideRoutes(open, { model, stacks: { stack: model.stack }, weights, config, tokenizer }) } };
 };
 
 // The bidirectional encoder with its prediction head, over ids.

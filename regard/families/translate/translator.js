@@ -54,12 +54,29 @@ engine.families.translate = (about, weights, tokenizer) => {
     return { translations: [put(source, best, others.map((other) => put(source, other, [])))] };
   };
 
-  const look = async (/** @type {any} */ fields, /** @type {Push} */ __, /** @type {Pause} */ pause) => {
-    const source = encode(fields.text);
-    const best = fields.target === undefined ? search(source, {})[0] : null;
+  const readPair = (/** @type {any} */ fields) => {
+    const source = encode(fields.text), best = fields.target === undefined ? search(source, {})[0] : null;
     const target = best ? [...best.ids, ...(best.isFinished ? generation.ends.slice(0, 1) : [])] : tokenizer.encodeTarget(fields.target.trim());
     if (!target.length) throw new Error("the translation is empty, so there is nothing to show; give a target");
-    const taps = engine.makeTaps(), hidden = model.force(source, target, taps);
+    return { source, target };
+  };
+  const open = (/** @type {any} */ fields) => {
+    const { source, target } = readPair(fields);
+    // What it would write by itself with edits: greedy, and read anew for each token, so that each edit is at its place.
+    const write = (/** @type {Edit[]} */ edits) => {
+      const ids = /** @type {number[]} */ ([]), most = Math.min(engine.limitOf(source.length), about.places, 2 * target.length + 10);
+      for (let last = -1; ids.length < most && !generation.ends.includes(last);) {
+        const rows = model.logits(model.force(source, [...ids, 0], engine.makeTaps(edits)));
+        [last] = engine.largest(rows[rows.length - 1], 1);
+        ids.push(last);
+      }
+      return tokenizer.decode(ids.filter((id) => !generation.ends.includes(id)));
+    };
+    return { target, write, ids: [...source, ...target], run: (/** @type {Taps} */ taps) => model.logits(model.force(source, target, taps)) };
+  };
+
+  const look = async (/** @type {any} */ fields, /** @type {Push} */ __, /** @type {Pause} */ pause) => {
+    const { edits = [] } = fields, { source, target } = readPair(fields), taps = engine.makeTaps(edits), hidden = model.force(source, target, taps);
     const mine = tokenizer.tokens(source), theirs = tokenizer.tokens(target), special = tokenizer.specialTokens();
     const cross = engine.layersOf(taps, "decoder", "cross_attention");
     const kinds = {
@@ -70,7 +87,7 @@ engine.families.translate = (about, weights, tokenizer) => {
     engine.measure(kinds);
     const isEnded = [...generation.ends, tokenizer.roles.end].includes(target[target.length - 1]);
     const ids = isEnded ? target.slice(0, -1) : target;
-    const read = (/** @type {number[]} */ given, /** @type {Change} */ change) => model.logits(model.force(given, target, engine.makeTaps(change.silenced), change.scaled));
+    const read = (/** @type {number[]} */ given, /** @type {Change} */ change) => model.logits(model.force(given, target, engine.makeTaps([...edits, ...(change.edits ?? [])]), change.scaled));
     return {
       task: "translate", text: fields.text.trim(), answer: tokenizer.decode(ids), notes: [], kinds,
       token_scores: engine.scoreTokens(model.logits(hidden), target, target.map((_, place) => place), tokenizer),
@@ -81,7 +98,7 @@ engine.families.translate = (about, weights, tokenizer) => {
         heads: engine.headsOf(taps, config.heads), tokenizer, attended: engine.stepsAfter(alignment(cross, source.length), about.alignment) }) : null,
     };
   };
-  return { model, routes: { "/api/translate": translate, "/api/look": look } };
+  return { model, routes: { "/api/translate": translate, "/api/look": look, ...engine.insideRoutes(open, { model, stacks: { encoder: null, decoder: model.decoder }, weights, config, tokenizer }) } };
 };
 
 // The encoder-decoder over ids.

@@ -31,15 +31,19 @@ engine.families.write = (about, weights, tokenizer) => {
   };
 
   const look = async (/** @type {any} */ fields, /** @type {Push} */ __, /** @type {Pause} */ pause) => {
-    const all = encode(fields.text), ids = all.slice(-config.max_positions), unknown = tokenizer.unknown(fields.text);
+    const { edits = [] } = fields, all = encode(fields.text), ids = all.slice(-config.max_positions), unknown = tokenizer.unknown(fields.text);
     const notes = unknown.length ? [`never seen in training, and read as unknown: ${unknown.slice(0, 10).join(", ")}`] : [];
     if (ids.length < all.length) notes.push(`the text has ${all.length} tokens, and the model sees ${ids.length} at a time; the last ${ids.length} are shown`);
     const target = ids.slice(1), rows = target.map((_, place) => place);
-    const read = (/** @type {number[]} */ given, /** @type {Change} */ change) => model.logits(model.read(given, engine.makeTaps(change.silenced), change.scaled)).slice(0, -1);
-    const found = await engine.lookAtText(model, ids, { target, rows, places: rows, shift: 1, read, why: fields.why, pause, instead: begin }, config, tokenizer);
+    const read = (/** @type {number[]} */ given, /** @type {Change} */ change) => model.logits(model.read(given, engine.makeTaps([...edits, ...(change.edits ?? [])]), change.scaled)).slice(0, -1);
+    const found = await engine.lookAtText(model, ids, { target, rows, places: rows, shift: 1, read, why: fields.why, pause, edits, instead: begin }, config, tokenizer);
     return { task: "write", text: fields.text, answer: "", notes, ...found };
   };
-  return { model, routes: { "/v1/completions": complete, "/api/look": look } };
+  const open = (/** @type {any} */ fields) => {
+    const ids = encode(fields.text).slice(-config.max_positions);
+    return { target: ids.slice(1), ids, run: (/** @type {Taps} */ taps) => model.logits(model.read(ids, taps)).slice(0, -1) };
+  };
+  return { model, routes: { "/v1/completions": complete, "/api/look": look, ...engine.insideRoutes(open, { model, stacks: { stack: model.stack }, weights, config, tokenizer }) } };
 };
 
 // The causal language model over ids.
