@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from regard.look.inspection import Inspection, Kind
 
 STEPS = 65535  # of a weight between 0 and 1, in a page
-SCRIPTS = (
-    "data", "colors", "heads", "story", "text", "matrix", "lines", "overview", "probabilities", "beam", "why", "page",
-)  # fmt: skip
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+SCRIPTS = (
+    "data", "colors", "says", "fragment", "heads", "story", "text", "matrix", "paint", "beside", "picture", "lines",
+    "overview", "probabilities", "beam", "why", "keys", "page",
+)  # fmt: skip
 HEIGHT = 760  # of the frame in a notebook, in pixels
 
 

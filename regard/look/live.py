@@ -21,6 +21,9 @@ ENGINE = (
     "kernels", "simd", "weights", "layers", "edits", "search", "sample", "unicode", "tokenizer", "links", "inspect",
     "inside",
 )  # fmt: skip
+LIVE = (  # scripts of the page, after SCRIPTS
+    "live", "numbers", "stream", "near", "change", "outcome", "tour", "curves", "snapshots", "model",
+)  # fmt: skip
 MOST_WEIGHTS = 30_000_000
 LIVE_POLICY = POLICY.replace("script-src", "script-src 'wasm-unsafe-eval'") + "; worker-src blob:"
 # Parts of a tokenizer.json that tokenizer.js has, with settings that they must have.
@@ -52,7 +55,7 @@ def to_page(
     """
     packed = pack_model(about, tokenizer, weights, precision)
     panel, engine = scripts
-    shown = [read_part(f"{name}.js") for name in (*SCRIPTS, "live", "curves", "snapshots", "model")]
+    shown = [read_part(f"{name}.js") for name in (*SCRIPTS, *LIVE)]
     style = read_part("look.css") + read_part("app.css")
     return "".join([
         make_head(str(about["label"]), style, LIVE_POLICY), make_data("about", packed["about"]),

@@ -5,11 +5,13 @@ import json
 import re
 import shutil
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import torch
 from browser import opened_browser
 from hostile import reseal
+from missing import skip
 
 import regard
 from regard.convert import export_model, make_page
@@ -96,7 +98,7 @@ def test_a_cell_is_what_torch_computed_down_to_its_numbers(visit, folder, transl
     softmax = torch.tensor(found["scores"]).softmax(-1).tolist()
     assert near(found["weights"], softmax)
     network = regard.load(folder, engine="torch").model
-    output = network.decoder.blocks[0].cross_attention.output.weight
+    output = network.decoder.blocks[0].cross_attention.output.weight.detach()
     deep = output.shape[1] // network.config.heads
     brought = torch.tensor(found["values"]) @ output[:, deep : 2 * deep].T  # (S, D)
     assert near(found["norms"], brought.norm(dim=-1).tolist(), 1e-3)
@@ -110,7 +112,7 @@ def test_a_head_that_is_off_changes_every_view_as_the_library_says(visit, folder
     off = next(one for one in seen.why.off if one.kind == "cross")
     edits = [{"what": "off", "name": f"decoder.blocks.{off.layer - 1}.cross_attention", "head": off.head - 1}]
     fields = {"text": TEXT, "target": target, "edits": edits}
-    changes = page.evaluate(ASK, ["/api/changed", fields])["changes"]
+    changes = page.evaluate(ASK, ["/api/changed", {"before": fields | {"edits": []}, "after": fields}])["changes"]
     assert near([one["after"] for one in changes], off.probabilities)
     assert near([one["before"] for one in changes], [score.probability for score in seen.token_scores])
     looked = page.evaluate(ASK, ["/api/look", fields])
@@ -254,3 +256,87 @@ def test_a_model_too_large_for_a_page_is_refused_with_the_server_as_remedy(folde
     monkeypatch.setattr("regard.look.live.MOST_WEIGHTS", 1000)
     with pytest.raises(ConfigError, match=r"million weights, and a page holds up to 0 million; `regard serve` it"):
         make_page(regard.load(folder), "model")
+
+
+def switch(page, edit):
+    page.click('nav .tab[data-view="change"]')
+    page.click(f'[data-edit="{edit}"]')
+    page.wait_for_selector(f'[data-edit="{edit}"][aria-checked="false"]')
+    page.wait_for_selector(".before-after")
+
+
+def test_a_head_is_switched_off_taken_back_and_kept_in_the_address(visit, folder, translator):
+    page = visit(folder, text=TEXT)
+    page.wait_for_selector('.look [data-view="why"]')
+    off = "off,decoder.blocks.0.cross_attention,1"
+    switch(page, off)
+    after = page.eval_on_selector_all(".token[data-after]", "all => all.map(one => Number(one.dataset.after))")
+    heads = translator.look(TEXT, why=True).why.off
+    ablated = next(one for one in heads if (one.kind, one.layer, one.head) == ("cross", 1, 2))
+    assert near(after, ablated.probabilities)
+    assert "cross-attention layer 1 head 2 off" in page.inner_text(".changes")
+    again = visit(folder)
+    again.goto(again.url + page.evaluate("location.hash"))
+    again.reload()
+    again.wait_for_selector(".changes .chip")
+    assert "cross-attention layer 1 head 2 off" in again.inner_text(".changes")
+    assert again.input_value("textarea") == TEXT
+    page.keyboard.press("u")
+    page.wait_for_selector(f'[data-edit="{off}"][aria-checked="true"]')
+    assert not page.inner_text(".changes")
+
+
+def test_a_weight_that_is_dragged_is_what_the_model_goes_on_with(visit, folder):
+    page = visit(folder, text=TEXT)
+    page.wait_for_selector('.look [data-view="why"]')
+    page.click('[data-view="numbers"]')
+    page.wait_for_selector(".softmax input")
+    page.focus('.softmax input[data-column="0"]')
+    page.keyboard.press("End")  # all attention to the first key
+    page.wait_for_selector(".changes .chip")
+    page.wait_for_selector(".softmax .chip")
+    shares = page.eval_on_selector_all(".softmax input", "all => all.map(one => Number(one.value))")
+    assert shares == [1] + [0] * (len(shares) - 1)
+
+
+def test_a_hostile_address_is_left_out_and_said_so(visit, folder):
+    page = visit(folder, text=TEXT)
+    page.goto(page.url + "#view=<b>&change=off,decoder.blocks.99.cross_attention,0;x,<img src=x onerror=bad=1>")
+    page.reload()
+    page.wait_for_selector(".look .stage .sentence")
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert "left out" in page.inner_text("#trouble") and not page.inner_text(".changes")
+    assert page.evaluate("window.bad") is None and page.query_selector("main img") is None
+
+
+def test_a_story_is_turned_round_and_the_answer_before_stands_beside_it(visit, answerer_folder):
+    page = visit(answerer_folder, story="\n".join(TALE), text="What color is Greg?")
+    page.wait_for_selector('[data-view="change"]')
+    page.click('[data-view="change"]')
+    page.click('[data-act="reverse"]')
+    page.wait_for_selector(".changes .chip")
+    page.wait_for_selector(".before-after")
+    given = page.eval_on_selector_all(".sentences input", "all => all.map(one => one.value)")
+    assert given == TALE[::-1]
+    found = regard.load(answerer_folder).look("What color is Greg?", TALE).token_scores[0].probability
+    assert float(page.get_attribute(".token[data-before]", "data-before")) == pytest.approx(found, abs=1e-3)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_view_has_a_serious_finding_of_axe(visit, folder, answerer_folder, theme):
+    script = Path(__file__).parent.parent / "page" / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        skip("axe-core is not installed: make page")
+    story = {"story": "\n".join(TALE), "text": "What color is Greg?"}
+    for model, given in ((folder, {"text": TEXT}), (answerer_folder, story)):
+        page = visit(model, **given)
+        page.emulate_media(color_scheme=theme)
+        page.reload()
+        page.evaluate(script.read_text(encoding="utf-8"))
+        page.wait_for_selector('[data-view="change"]')
+        for view in page.eval_on_selector_all("nav .tab", "tabs => tabs.map(tab => tab.dataset.view)"):
+            page.click(f'nav .tab[data-view="{view}"]')
+            page.wait_for_selector(".waits", state="detached")
+            run = "axe.run(document, {resultTypes: ['violations']})"
+            found = page.evaluate(f"{run}.then(r => r.violations.map(v => [v.impact, v.id, v.nodes[0].html]))")
+            assert [one for one in found if one[0] in ("serious", "critical")] == [], view

@@ -3,7 +3,7 @@ const assert = require("node:assert/strict");
 const { test } = require("node:test");
 const { load } = require("./scripts.js");
 
-const regard = load("data", "colors", "matrix", "text", "why", "page");
+const regard = load("data", "colors", "matrix", "text", "why", "keys", "page", "fragment", "numbers", "change");
 
 const pack = (...weights) => Buffer.from(Uint16Array.from(weights, (weight) => Math.round(65535 * weight)).buffer).toString("base64");
 const CROSS = {
@@ -43,8 +43,52 @@ test("a token is shown on one line with nothing invisible in it", () => {
   assert.deepEqual(["", " ", " dog", "a\nb", "a\tb", "a\u0007b\u2028c"].map(regard.shown), ["∅", "␣", "dog", "a⏎b", "a⇥b", "a�b�c"]);
 });
 
+test("newline, space and no-break space are three signs", () => {
+  assert.equal(new Set(["\n", " ", "\u00a0", "\t", "\n\n"].map(regard.shown)).size, 5);
+});
+
+test("a long label is cut with an ellipsis, by letters and not by halves of them", () => {
+  assert.deepEqual([regard.cut("Brian is a frog", 8), regard.cut("short", 8), regard.cut("😀😀😀", 2)], ["Brian i…", "short", "😀…"]);
+});
+
+const KINDS = { cross: { ...CROSS, rows: ["a", "b"], columns: ["c"] }, encoder: { ...CROSS, rows: ["c"], columns: ["c"] }, decoder: { ...CROSS } };
+
+test("every change is read as it was written", () => {
+  const edits = [{ what: "off", name: "decoder.blocks.1.cross_attention", head: 3 }, { what: "off", name: "encoder.blocks.0" }, { what: "off", name: "decoder.blocks.0.feed_forward" }, { what: "mask" }, { what: "positions" },
+    { what: "temperature", name: "encoder.blocks.0.self_attention", head: 0, value: Infinity }, { what: "weight", name: "decoder.blocks.0.cross_attention", head: 0, row: 1, column: 0, value: 0.25 }];
+  for (const edit of edits) {
+    assert.deepEqual(regard.readEdit(regard.writeEdit(edit)), edit);
+    assert.ok(regard.isPossible(edit, KINDS), JSON.stringify(edit));
+    assert.ok(regard.describeEdit(edit, KINDS).length > 5);
+  }
+});
+
+test("a hostile or foreign address changes nothing", () => {
+  for (const text of ["explode", "off,__proto__", "off,a.blocks.0.self_attention<img>", "weight,decoder.blocks.0.cross_attention,0,1,0,-1", "weight,decoder.blocks.0.cross_attention,0,1,0,NaN", "off,encoder.blocks.0,1e9", "mask,,,,,,,1"]) {
+    assert.equal(regard.readEdit(text), null, text);
+  }
+  for (const text of ["off,decoder.blocks.9.cross_attention,0", "off,decoder.blocks.0.cross_attention,4", "weight,decoder.blocks.0.cross_attention,0,2,0,0.5", "weight,decoder.blocks.0.cross_attention,0,1,0,1.5", "temperature,encoder.blocks.0", "off"]) {
+    assert.equal(regard.isPossible(regard.readEdit(text), KINDS), false, text);
+  }
+  const { state, changes, isOdd } = regard.readFragment("#view=<script>&kind=__proto__&map=0-1&scale=x&words=2&cell=1e9.0&change=explode;mask");
+  assert.deepEqual([state, changes.edits, isOdd], [{}, [{ what: "mask" }], true]);
+  assert.equal(regard.readFragment(`#text=${"x".repeat(9000)}`).given.text.length, 5000);
+});
+
+test("the slider of a temperature has the model's own in its middle, and the extremes at its ends", () => {
+  assert.deepEqual([0, 0.5, 1].map(regard.temperatureAt), [0, 1, Infinity]);
+  for (const place of [0, 0.2, 0.5, 0.8, 1]) assert.ok(Math.abs(regard.temperaturePlace(regard.temperatureAt(place)) - place) < 1e-9);
+});
+
+test("arrow keys lead from cell to cell and never out of the matrix", () => {
+  const size = { width: 3, height: 2 };
+  assert.deepEqual(regard.nextCell(null, "ArrowDown", size), { x: 0, y: 0 });
+  assert.deepEqual(regard.nextCell({ x: 2, y: 1 }, "ArrowRight", size), { x: 2, y: 1 });
+  assert.deepEqual([regard.nextCell({ x: 1, y: 0 }, "ArrowDown", size), regard.nextCell(null, "End", size), regard.nextCell(null, "x", size)], [{ x: 1, y: 1 }, { x: 2, y: 1 }, null]);
+});
+
 test("percentages keep two digits", () => {
-  assert.deepEqual([1, 0.1, 0.0994, 0.00123].map(regard.percent), ["100 %", "10 %", "9.9 %", "0.12 %"]);
+  assert.deepEqual([1, 0.1, 0.0994, 0.00123, 1e-7].map(regard.percent), ["100 %", "10 %", "9.9 %", "0.12 %", "< 0.01 %"]);
 });
 
 test("colours run from the first to the last of the ramp, and values beyond are cut", () => {
@@ -53,8 +97,8 @@ test("colours run from the first to the last of the ramp, and values beyond are 
 });
 
 test("text on a colour is dark on a light one and light on a dark one", () => {
-  assert.equal(regard.ink(regard.color(0)), "#111");
-  assert.equal(regard.ink(regard.color(1)), "#f4f4f4");
+  assert.equal(regard.ink(regard.color(0)), "#000");
+  assert.equal(regard.ink(regard.color(1)), "#fff");
 });
 
 test("a weight has its own colour, or its share of the largest of its row", () => {

@@ -125,7 +125,76 @@ interface Table {
   width: number;
 }
 
+/** What is changed of a model: in its computation, or in what it is given. */
+interface Changes {
+  edits: Edit[];
+  instead: Record<string, string>;
+}
+
+/** A model in the page, that was asked for what is shown and can be asked for more. */
+interface Live {
+  isInside: boolean; // a Transformer, whose vectors can be asked for
+  given: Record<string, any>;
+  changes: Changes;
+  past: Changes[];
+  fields(): Record<string, any>;
+  ask(path: string, more: Record<string, unknown>): Promise<any>;
+  change(edits: Edit[], instead?: Record<string, string>): void;
+  undo(): void;
+}
+
+interface Cross {
+  x: number;
+  y: number;
+}
+
+/** A part of a model that can be switched off. */
+interface Part {
+  name: string;
+  kind: string;
+  layer: number; // from 1
+  heads: number; // 0: it has none
+  rows: number;
+  columns: number;
+}
+
+interface MatrixShape {
+  left: number;
+  above: number;
+  cellX: number;
+  cellY: number;
+  rowRoom: number;
+  columnRoom: number;
+  isFlat: boolean;
+  isTurned: boolean;
+  x: number;
+  y: number;
+}
+
+interface Axes {
+  rows: string;
+  columns: string;
+}
+
+interface Painted {
+  draw: CanvasRenderingContext2D;
+  table: Table;
+  state: Moved;
+  shape: MatrixShape;
+  ratio: number;
+  dots: HTMLCanvasElement;
+  axes?: Axes;
+}
+
+interface Recalled {
+  state: Partial<State>;
+  given: Record<string, string>;
+  changes: Changes;
+  isOdd: boolean;
+}
+
 interface Data extends Inspected {
+  live?: Live;
   read(name: string): string | null;
   kept: Map<string, Float32Array>;
   map(kind: string, key: string): Float32Array | null;
@@ -150,6 +219,9 @@ interface State extends Moved {
   key: string;
   view: string;
   byWords: boolean;
+  cell: { row: number; column: number } | null;
+  place: { stack: string; row: number } | null;
+  beside: string;
   repaint: () => void;
   refresh: () => void;
 }
@@ -159,6 +231,10 @@ interface View {
   title: string;
   key: string;
   isScaled?: boolean;
+  isMap?: boolean; // of a kind, layer and head that are chosen
+  isSingle?: boolean; // of single heads only
+  group?: string;
+  says?(state: State): string[];
   fits(data: Data): boolean;
   draw(state: State, box: HTMLElement): void;
 }
@@ -212,7 +288,9 @@ interface Regard {
   percent(value: number): string;
 
   ramps: Record<Theme, Color[]>;
-  sides: { gain: Color; loss: Color };
+  sides: Record<Theme, { gain: Color; loss: Color }>;
+  side(value: number): Color;
+  diverge(value: number): Color;
   isDark(): boolean;
   color(value: number): Color;
   css(color: Color, alpha?: number): string;
@@ -222,7 +300,39 @@ interface Regard {
   more(): string;
   legend(state: Scaled, most?: string): HTMLElement;
 
-  matrix(canvas: HTMLCanvasElement, table: Table, state: Moved, readout: HTMLElement): void;
+  language(code: string | undefined): string;
+  axes(kind: string, byWords: boolean): Axes;
+  kindName(kind: string): string;
+  kindSays(kind: string): string;
+  keyName(state: { key: string }): string;
+  says(texts: string[]): HTMLElement;
+  phrases: { maps: string; cell: string };
+  headRow(texts: string[]): HTMLElement;
+  scroll(label: string, ...children: Child[]): HTMLElement;
+  cut(text: string, most: number): string;
+
+  matrix(canvas: HTMLCanvasElement, table: Table, state: Moved, readout: HTMLElement, more?: { axes?: Axes; room?: number; pick?: (at: Cross) => void }): void;
+  matrixFont: string;
+  matrixShape(draw: CanvasRenderingContext2D, table: Table, room: number, hasTitles: boolean): MatrixShape;
+  matrixDots(table: Table, state: Scaled): HTMLCanvasElement;
+  paintMatrix(given: Painted, pointed: Cross | null): void;
+  paintNumbers(given: Painted, stepX: number, stepY: number): void;
+  paintLabels(given: Painted, stepX: number, stepY: number, ink: string): void;
+  paintTitles(given: Painted, axes: Axes, ink: string): void;
+  fit(draw: CanvasRenderingContext2D, text: string, room: number): string;
+  nextCell(at: Cross | null, key: string, table: { width: number; height: number }): Cross | null;
+  cellPicker(state: State): ((at: Cross) => void) | undefined;
+  strongestHead(state: State, row: number, column: number): string;
+  besides: Map<string, any>;
+  besideControls(state: State): HTMLElement[];
+  besideTable(state: State): { table: Table; name: string } | null;
+  pictureButtons(state: State): HTMLElement[];
+  takePicture(state: State, kind: string): Promise<void>;
+  save(blob: Blob, name: string): void;
+  withStyles(svg: Element): Element;
+  mapSvg(table: Table, state: State): Element;
+  svgText(text: string, attributes: Record<string, string | number>): Element;
+  tellingRow(table: Table): number;
   pen(canvas: HTMLCanvasElement): CanvasRenderingContext2D;
   top(values: Iterable<number>): number;
   zoom(state: Moved, factor: number): void;
@@ -247,9 +357,60 @@ interface Regard {
   offOf(data: Data, kind: string, layer: number, head: number): HeadAblation | undefined;
   switches(state: State): HTMLElement;
 
+  firstHead(state: State): string;
+  strongestIn(state: State, row: number): number;
+  cellOf(state: State): { row: number; column: number };
+  productCard(found: CellNumbers, cell: { column: number }): HTMLElement;
+  rowCard(state: State, found: CellNumbers, cell: { row: number; column: number }): HTMLElement;
+  headsCard(state: State, found: CellNumbers): HTMLElement;
+  barCell(value: number, most: number): HTMLElement;
+  largestOf(values: Float32Array, count: number): number[];
+  streamsOf(data: Data): { stack: string; name: string; labels: string[]; hint: string }[];
+  subLayerName(name: string): string[];
+  streamTable(found: { steps: StreamStep[]; units: { name: string; units: ActiveUnit[] }[] }): HTMLElement;
+  planeSvg(points: Near["points"]): Element;
+  nearTable(words: Near["words"]): HTMLElement;
+  positionsOf(positions: Near["positions"]): HTMLElement[];
+  toggleEdit(live: Live, edit: Edit): void;
+  board(state: State): HTMLElement[];
+  temperatureAt(place: number): number;
+  temperaturePlace(value: number): number;
+  temperature(state: State): HTMLElement[];
+  swapWords(state: State): HTMLElement;
+  storyBoard(state: State): HTMLElement;
+  outcome(state: State, found: { changes: ChangedToken[]; written: string | null }): Node[];
+  changeTable(one: ChangedToken): HTMLElement;
+  changeCell(difference: number): HTMLElement;
+  tourStops: { view: string; words: string }[];
+  tour(box: HTMLElement): void;
+
+  about?: Record<string, any>; // the model in the page
+  hasTheme?: boolean; // whether the page has a button for dark and light
+  isAddressed?: boolean; // whether the state is kept in the address
+  recalled?: Recalled;
+  readFragment(hash: string): Recalled;
+  writeEdit(edit: Edit): string;
+  readEdit(text: string): Edit | null;
+  isPossible(edit: Edit, kinds: Record<string, Kind>): boolean;
+  partsOf(kinds: Record<string, Kind>): Part[];
+  describeEdit(edit: Edit, kinds: Record<string, Kind>): string;
+  temperatureName(value: number): string;
+  remember(state: State): void;
+
   show(box: HTMLElement, data?: Data): State;
+  viewsOf(data: Data): View[];
+  groupNames: string[];
+  heldFocus(box: HTMLElement): string | null;
+  refocus(box: HTMLElement, held: string | null): void;
+  tabs(state: State, views: View[]): HTMLElement[];
+  choose(name: string, options: string[][], chosen: string, change: (value: string) => void): HTMLElement;
+  mapNames(state: State, isSingle: boolean): string[][];
+  themeButton(): HTMLElement;
+  keysOf(data: Data, views: View[]): string;
+  changesBar(data: Data): HTMLElement;
+  later(box: HTMLElement, answer: Promise<any>, draw: (found: any) => Node[]): void;
   readHere(name: string): string | null;
-  controls(state: State, views: View[], kinds: string[]): HTMLElement[];
+  controls(state: State, view: View, kinds: string[]): HTMLElement[];
   follow(state: State, before: State, views: View[]): void;
   chooseKind(state: State, kind: string): void;
   press(state: State, views: View[], kinds: string[], event: KeyboardEvent): void;

@@ -134,9 +134,10 @@ engine.insideRoutes = (open, { model, stacks, weights, config, tokenizer }) => {
       const units = steps.filter(({ name }) => name.endsWith("feed_forward")).map(({ name }) => ({ name, units: engine.activeUnits(taps, weights, name, place, 5, last ? likeliest : null) }));
       return { steps, units };
     },
-    "/api/changed": (fields) => {
-      const pass = open(fields), after = pass.run(engine.makeTaps(fields.edits));
-      return { changes: engine.compareLogits(pass.run(engine.makeTaps()), after, pass.target, tokenizer), written: pass.write?.(fields.edits) ?? null };
+    "/api/changed": ({ before, after }) => {
+      const pass = open(before), changed = open(after), old = pass.run(engine.makeTaps()), now = changed.run(engine.makeTaps(after.edits));
+      if (old.length !== now.length) throw new Error(`the text had ${old.length} predictions and has ${now.length} now; swap a word for one of as many tokens`);
+      return { changes: engine.compareLogits(old, now, pass.target, tokenizer), written: changed.write?.(after.edits ?? []) ?? null };
     },
     "/api/near": (fields) => {
       const pass = open(fields), table = engine.need(weights, "embedding.table.weight"), places = Math.min(64, pass.ids.length);

@@ -36,7 +36,12 @@ engine.families.answer = (about, weights, tokenizer) => {
       token_scores: [{ place: rows.length - 1, token: found.text, probability: found.probability, alternatives: tokenizer.tokens(best).map((token, i) => [token, probabilities[best[i]]]) }],
       why: fields.why ? { rows: [], left_out: [lost()], gradient: [], off: [] } : null };
   };
-  return { model, routes: { "/api/answer": answer, "/api/look": look } };
+  // The answer before and after a change of the story.
+  const changed = (/** @type {{ before: any, after: any }} */ { before, after }) => {
+    const [old, now] = [before, after].map(({ story, text }) => model.read(sentencesOf(story).slice(-most).map(known), known(text)).logits);
+    return { changes: engine.compareLogits([old], [now], engine.largest(old, 1), tokenizer), written: null };
+  };
+  return { model, routes: { "/api/answer": answer, "/api/look": look, "/api/changed": changed } };
 };
 
 engine.makeAnswerer = (config, weights, pad) => (config.kind === "memory" ? engine.makeMemoryNetwork(config, weights) : engine.makeStoryTransformer(config, weights, pad));

@@ -26,7 +26,7 @@ regard.panels.translate = (model) => {
     }
     echo.replaceChildren(...mine.flatMap((span) => [span, " "]));
     target.replaceChildren(...theirs.flatMap((span) => [span, " "]));
-    tree.replaceChildren(regard.make("h3", {}, "Best ways to say it"), regard.beamTree([found, ...found.alternatives]));
+    tree.replaceChildren(regard.make("h2", {}, "Best ways to say it"), regard.beamTree([found, ...found.alternatives]));
   };
 
   const translate = regard.newest(async (signal) => {

@@ -80,10 +80,32 @@ regard.make = (name, attributes = {}, ...children) => {
   return element;
 };
 
-// A token as people read it: on one line, its space shown by the gap, nothing invisible.
+// The first row of a table.
+regard.headRow = (texts) => regard.make("tr", {}, ...texts.map((text) => regard.make(text ? "th" : "td", text ? { scope: "col" } : {}, text)));
+
+// What may be wider than the page, and is moved by keys too.
+regard.scroll = (label, ...children) => regard.make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, ...children);
+
+// A token as people read it: on one line, its space shown by the gap, nothing invisible, no two alike that differ.
 regard.shown = (token) => {
-  const text = token.trim() || (token === "" ? "∅" : "␣");
-  return text.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "�");
+  const text = token.replace(/^ +| +$/g, "") || (token === "" ? "∅" : "␣");
+  return text.replace(/\r?\n/g, "⏎").replace(/\t/g, "⇥").replace(/\u00a0/g, "⍽").replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "�");
 };
 
-regard.percent = (value) => (value >= 0.0995 ? `${Math.round(100 * value)} %` : `${(100 * value).toPrecision(2)} %`);
+regard.percent = (value) => (value >= 0.0995 ? `${Math.round(100 * value)} %` : value < 1e-4 ? "< 0.01 %" : `${(100 * value).toPrecision(2)} %`);
+
+// At most so many letters, with an ellipsis where there were more.
+regard.cut = (text, most) => {
+  const letters = [...text];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
+};
+
+// Once nothing has come for so long.
+regard.after = (milliseconds, work) => {
+  /** @type {number | undefined} */
+  let timer;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work(...given), milliseconds);
+  };
+};

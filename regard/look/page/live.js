@@ -28,15 +28,6 @@ regard.report = (problem) => {
   if (name !== "AbortError") regard.complain(message);
 };
 
-regard.after = (milliseconds, work) => {
-  /** @type {number | undefined} */
-  let timer;
-  return (...given) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => work(...given), milliseconds);
-  };
-};
-
 // An inspection as it was answered: weights as they are, the rest as in a saved page.
 regard.LiveData = class extends regard.Data {
   constructor(/** @type {Inspected} */ found) {
@@ -65,14 +56,77 @@ regard.flatMap = (data, about, key) => {
   return mean;
 };
 
-// The views of a look, live, below whatever asked for it. Here in the page, what is quick to compute is shown first.
+// The views of a look, live, beside whatever asked for it. Here in the page, what is quick to compute is shown first, and
+// the model can be changed.
 regard.lookBox = () => {
   const box = regard.make("section", { class: "look" });
-  const show = regard.newest(async (signal, fields) => {
+  /** @type {Live} */
+  const live = {
+    isInside: false, given: {}, changes: { edits: [], instead: {} }, past: [],
+    fields: () => ({ ...live.given, ...live.changes.instead, edits: live.changes.edits }),
+    ask: (path, more) => regard.askJson(path, { ...live.fields(), ...more }),
+    change: (edits, instead = live.changes.instead) => {
+      live.past.push(live.changes);
+      live.changes = { edits, instead };
+      draw();
+    },
+    undo: () => {
+      live.changes = live.past.pop() ?? live.changes;
+      draw();
+    },
+  };
+  const recalled = regard.recalled;
+  let isFirst = true;
+  const draw = regard.newest(async (signal) => {
+    const fields = regard.isHere ? live.fields() : live.given;
     for (const why of regard.isHere && fields.why ? [false, true] : [fields.why]) {
-      const found = await regard.askJson("/api/look", { ...fields, why }, signal);
-      regard.show(box, new regard.LiveData(found));
+      const data = new regard.LiveData(await regard.askJson("/api/look", { ...fields, why }, signal));
+      live.isInside = regard.partsOf(data.kinds).length > 0;
+      if (regard.isHere) data.live = live;
+      regard.show(box, data);
+      if (isFirst && regard.isHere && recalled) {
+        isFirst = false;
+        const { edits, instead } = recalled.changes, known = edits.filter((edit) => regard.isPossible(edit, data.kinds));
+        if (known.length < edits.length || recalled.isOdd) regard.complain("The address of this page has changes that this model does not have; they were left out.");
+        if (known.length || Object.keys(instead).length) return live.change(known, instead);
+      }
+      isFirst = false;
     }
+    return undefined;
   });
+  const show = (/** @type {Record<string, any>} */ fields) => {
+    if (fields.text !== live.given.text || fields.story !== live.given.story) { // places of weights are of another text
+      Object.assign(live, { changes: { edits: live.changes.edits.filter((edit) => edit.what !== "weight"), instead: {} }, past: [] });
+    }
+    live.given = fields;
+    return draw();
+  };
   return { box, show };
+};
+
+// What is changed, with a button for each to take it back.
+regard.changesBar = (data) => {
+  const live = /** @type {Live} */ (data.live), bar = regard.make("div", { class: "changes", role: "status" });
+  const { edits, instead } = live.changes, swapped = Object.keys(instead);
+  if (!edits.length && !swapped.length) return bar;
+  const chip = (/** @type {string} */ name, /** @type {() => void} */ back) => regard.make("button", { class: "chip", title: "take this back", onclick: back }, name, " ", regard.make("b", { "aria-hidden": "true" }, "×"));
+  bar.append(regard.make("strong", {}, "Changed model: "), ...edits.map((edit) => chip(regard.describeEdit(edit, data.kinds), () => live.change(edits.filter((one) => one !== edit)))),
+    ...swapped.map((name) => chip(name === "story" ? "another story" : "another text", () => live.change(edits, {}))),
+    regard.make("button", { "data-act": "undo", "data-focus": "undo", onclick: live.undo, disabled: !live.past.length }, "Undo"),
+    regard.make("button", { "data-act": "reset", onclick: () => live.change([], {}) }, "As it was"));
+  return bar;
+};
+
+// What is drawn when an answer is there.
+regard.later = (box, answer, draw) => {
+  const place = regard.make("div", { class: "waits" }, regard.make("p", { class: "legend" }, "computing …"));
+  box.append(place);
+  answer.then((found) => {
+    if (!place.isConnected) return;
+    place.classList.remove("waits");
+    const stage = /** @type {HTMLElement | null} */ (place.closest(".stage")), look = /** @type {HTMLElement | null} */ (place.closest(".look"));
+    place.replaceChildren(...draw(found));
+    if (stage) stage.style.minHeight = "";
+    if (look) regard.refocus(look, look.dataset.held ?? null);
+  }, regard.report);
 };

@@ -53,8 +53,16 @@ regard.openModel = (box) => {
   regard.askJson = async (path, fields, signal) => (await ask)(path, fields, signal);
   regard.askStream = async (path, fields, signal, take) => (await ask)(path, fields, signal, take);
   regard.setTheme(window.matchMedia?.("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  box.append(regard.make("header", {}, regard.make("h1", {}, "regard ", regard.make("bdi", {}, about.label))),
-    regard.make("p", { id: "trouble", role: "alert", hidden: true }), regard.panels[about.task](about));
+  regard.about = about;
+  Object.assign(regard, { isAddressed: true, hasTheme: true });
+  regard.recalled = regard.readFragment(location.hash);
+  about.given = { ...about.given, ...regard.recalled.given };
+  const panel = regard.panels[about.task](about), look = panel.querySelector(".look") ?? "";
+  panel.classList.add("panel");
+  box.classList.add("model");
+  box.append(regard.make("header", {}, regard.make("h1", {}, regard.make("bdi", {}, about.label), regard.make("small", {}, " regard")),
+    regard.make("div", { class: "tools" }, regard.make("button", { "data-act": "tour", onclick: () => regard.tour(box) }, "Tour of one minute"), regard.themeButton())),
+  regard.make("p", { id: "trouble", role: "alert", hidden: true }), regard.make("div", { class: "desk" }, panel, look));
   const read = () => {
     const [tokenizer, weights] = ["tokenizer", "weights"].map((name) => regard.readHere(name) ?? "");
     const worker = regard.startModel(about, { engine: JSON.parse(regard.readHere("engine") ?? '""'), tokenizer, weights });

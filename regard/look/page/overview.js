@@ -1,8 +1,10 @@
 "use strict";
 // All layers and heads at a glance, each a small picture with how spread it is and whether it is stuck on one place.
 regard.views.push({
-  name: "overview", title: "All heads", key: "4", isScaled: true,
+  name: "overview", title: "All heads", key: "4", isScaled: true, isMap: true,
   fits: (data) => !data.isStory,
+  says: (state) => ["Every head small, a row for each layer; click one to see it large. Heads of one layer learn to do different things.", regard.kindSays(state.kind),
+    "1·2 is layer 1, head 2. ↔ marks the heads whose attention matches word alignment best; ⚓ a sink: one token takes half of all attention. The bar is the entropy: full is uniform attention, empty is one place alone."],
   draw(state, box) {
     const about = state.data.kinds[state.kind];
     box.append(regard.make("p", { class: "legend" },

@@ -1,8 +1,10 @@
 "use strict";
 // Each token by its probability, with the alternatives at its place; and the logit lens.
 regard.views.push({
-  name: "probabilities", title: "Probabilities", key: "5",
+  name: "probabilities", title: "Probabilities", key: "8", group: "Output",
   fits: (data) => data.token_scores.length > 0,
+  says: (state) => [`How likely each token was that the model ${state.data.answer ? "generated" : "read"}, and what else it thought likely there.`,
+    "Surprise is −log2 of the probability: 1 bit is one of two equals, 10 bits one of a thousand.", "The logit lens shows what would be predicted if each layer were the last."],
   draw(state, box) {
     const { data } = state;
     const words = data.answer ? "generated" : "read";
@@ -19,7 +21,7 @@ regard.views.push({
         regard.make("td", {}, regard.make("i", { class: "bar", style: `width:${(200 * probability).toFixed(1)}px` }))));
       const bits = -Math.log2(Math.max(score.probability, 1e-12));
       table.replaceChildren(
-        regard.make("h3", {}, regard.make("bdi", {}, regard.shown(score.token)), ` ${regard.percent(score.probability)}, ${bits.toFixed(1)} bits of surprise`),
+        regard.make("h2", {}, regard.make("bdi", {}, regard.shown(score.token)), ` ${regard.percent(score.probability)}, ${bits.toFixed(1)} bits of surprise`),
         regard.make("table", {}, ...rows), ...regard.logitLens(data, index));
       for (const span of line.querySelectorAll("span")) span.classList.toggle("pointed", span.dataset.index === String(index));
     };
@@ -45,5 +47,5 @@ regard.logitLens = (data, index) => {
     regard.make("th", {}, number === 0 ? "input" : `layer ${number}`),
     ...layer[index].map(([token, probability]) => regard.make("td", {},
       regard.make("bdi", {}, regard.shown(token)), regard.make("small", {}, ` ${regard.percent(probability)}`)))));
-  return [regard.make("h3", {}, "If each layer were the last"), regard.make("table", { class: "logit-lens" }, ...rows)];
+  return [regard.make("h2", {}, "If each layer were the last"), regard.make("table", { class: "logit-lens" }, ...rows)];
 };

@@ -3,11 +3,13 @@
 regard.views.push({
   name: "story", title: "Story", key: "1", isScaled: true,
   fits: (data) => data.isStory,
+  says: (state) => [`Which sentences each hop attended to${state.data.why ? ", and what the answer loses without each" : ""}.`,
+    "The question goes through the story in hops: each attends to the sentences with what the hops before it found. “Without it” is the change of the answer's probability when the sentence is left out."],
   draw(state, box) {
     const { data } = state, about = data.kinds.hops;
     const values = data.map("hops", "mean"), width = about.columns.length;
     if (!values) return box.append(regard.make("p", {}, "Still being read …"));
-    box.append(regard.make("h3", {}, data.text, " ", regard.make("strong", {}, data.answer),
+    box.append(regard.make("h2", {}, data.text, " ", regard.make("strong", {}, data.answer),
       ` (${regard.percent(data.token_scores[0].probability)})`));
     const head = ["", ...about.rows, ...(data.why ? ["without it"] : [])];
     const rows = about.columns.map((sentence, x) => {
@@ -21,7 +23,7 @@ regard.views.push({
       return regard.make("tr", {}, regard.make("th", {}, regard.make("bdi", {}, sentence)), ...cells);
     });
     box.append(regard.make("table", { class: "story" },
-      regard.make("tr", {}, ...head.map((name) => regard.make("th", {}, name))), ...rows));
+      regard.headRow(head), ...rows));
     box.append(regard.make("p", { class: "legend" },
       "Each hop attends to the sentences with what the hops before it found. Without it: how the answer's probability changes."), regard.legend(state, "the largest weight of its hop"));
   },

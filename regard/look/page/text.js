@@ -1,22 +1,21 @@
 "use strict";
 // Source and translation as running text: pointing at a word shows what it attends to, or what attends to it.
 regard.views.push({
-  name: "text", title: "Text", key: "1", isScaled: true,
+  name: "text", title: "Text", key: "1", isScaled: true, isMap: true,
   fits: (data) => !data.isStory,
+  says: (state) => [`Point at a word, or tap it, to see what it attends to: ${regard.axes(state.kind, state.byWords).rows} attend to ${regard.axes(state.kind, state.byWords).columns}.`,
+    regard.kindSays(state.kind), state.kind === "cross" ? "Words that are linked by the word alignment are underlined." : "", regard.phrases.maps],
   draw(state, box) {
     const { data, kind } = state;
     /** @type {Record<string, [string, string]>} */
     const sides = { cross: ["Source", "Translation"], words: ["Text", "Labels"], labels: ["Labels", "Text"] };
     const isPair = kind in sides;
-    const legend = isPair
-      ? `Point at a word: the ${regard.more()} another, the more it is attended to. Linked words are underlined.`
-      : `Point at a word: the ${regard.more()} another, the more it is attended to.`;
     const table = data.table(kind, state.key, state.byWords);
     if (!table) return box.append(regard.make("p", {}, "Still being read …"));
     const columns = regard.sentence(table.columns, "column");
     const rows = regard.sentence(table.rows, "row");
-    box.append(regard.make("p", { class: "legend" }, legend), regard.legend(state, "the largest weight shown"));
-    if (isPair) box.append(regard.make("h3", {}, sides[kind][0]), columns.line, regard.make("h3", {}, sides[kind][1]), rows.line);
+    box.append(regard.legend(state, "the largest weight shown"));
+    if (isPair) box.append(regard.make("h2", {}, sides[kind][0]), columns.line, regard.make("h2", {}, sides[kind][1]), rows.line);
     else box.append(columns.line);
     const mine = isPair ? rows.spans : columns.spans;
     const links = kind === "cross" && state.byWords ? regard.links(data) : [];
@@ -52,10 +51,13 @@ regard.views.push({
     };
     const listen = (/** @type {HTMLElement[]} */ spans, /** @type {string} */ side) => spans.forEach((span, index) => {
       for (const event of ["pointerenter", "focus"]) span.addEventListener(event, () => point(side, index));
-      span.addEventListener("pointerleave", clear);
+      span.addEventListener("click", () => { kept = { side, index }; point(side, index); });
+      span.addEventListener("pointerleave", () => point(kept.side, kept.index));
     });
+    let kept = { side: "row", index: regard.tellingRow(table) }; // so that something is seen before one points
     listen(mine, "row");
     if (isPair) listen(columns.spans, "column");
+    point(kept.side, kept.index);
   },
 });
 
@@ -83,4 +85,14 @@ regard.links = (data) => {
   };
   const sources = places(about.column_words), targets = places(about.row_words);
   return data.alignment.map(([source, target]) => [sources.get(source), targets.get(target)]);
+};
+
+// The row that is least spread, of those that do not attend to themselves or to the last column: one that shows something.
+regard.tellingRow = ({ values, width, height }) => {
+  let best = 0, most = 0;
+  for (let y = 0; y < height; y++) {
+    const row = values.subarray(y * width, (y + 1) * width), top = regard.top(row), place = row.indexOf(top);
+    if (top > most && place !== width - 1 && top < 0.9999) [best, most] = [y, top];
+  }
+  return best;
 };

@@ -1,8 +1,10 @@
 "use strict";
 // Attention beside importance: what leaving a word out costs, and what the gradient says; and a switch for every head.
 regard.views.push({
-  name: "why", title: "Why", key: "6",
+  name: "why", title: "Why", key: "9", group: "Output",
   fits: (data) => data.why !== null && !data.isStory,
+  says: () => ["Attention beside what the output depends on: each word left out in turn, the gradient, and each head switched off.",
+    "Left out: the log-probability that a token loses without the word, in nats (1 nat: 2.7 times less likely). Gradient × input: a first guess at the same from the slope."],
   draw(state, box) {
     const { data } = state, { why } = data;
     if (!why) return;
@@ -25,8 +27,7 @@ regard.views.push({
         regard.bar(attention ? attention[looked * width + x] : 0, 1),
         regard.bar(why.left_out[row][x], regard.reach(why.left_out[row])),
         regard.bar(why.gradient[row][x], regard.reach(why.gradient[row]))));
-      table.replaceChildren(regard.make("tr", {}, ...["", "attention", "left out, it costs (nats)", "gradient × input"].map((name) =>
-        regard.make("th", {}, name))), ...bars);
+      table.replaceChildren(regard.headRow(["", "attention", "left out, it costs (nats)", "gradient × input"]), ...bars);
     };
     pick.addEventListener("change", show);
     box.append(regard.make("label", {}, "What mattered for ", pick), table);
@@ -38,7 +39,7 @@ regard.views.push({
 regard.reach = (values) => Math.max(1e-9, ...values.map(Math.abs));
 
 regard.bar = (value, most) => {
-  const side = value < 0 ? regard.sides.loss : regard.sides.gain;
+  const side = regard.side(value);
   return regard.make("td", { "data-value": value },
     regard.make("i", { class: "bar", style: `width:${(120 * Math.min(1, Math.abs(value) / most)).toFixed(1)}px;background:${regard.css(side)}` }),
     regard.make("small", {}, ` ${value.toFixed(3)}`));
@@ -50,7 +51,7 @@ regard.offOf = (data, kind, layer, head) =>
 // Every head can be switched off: what becomes of each token then.
 regard.switches = (state) => {
   const { data } = state;
-  const box = regard.make("section", { class: "switches" }, regard.make("h3", {}, "Switch a head off"));
+  const box = regard.make("section", { class: "switches" }, regard.make("h2", {}, "Switch a head off"));
   const heads = [...(data.why?.off ?? [])].sort((a, b) => b.loss - a.loss);
   const pick = regard.make("select", { "aria-label": "Head", "data-pick": "head" }, regard.make("option", { value: "" }, "none is off"),
     ...heads.map((off, index) => regard.make("option", { value: index },
@@ -61,7 +62,7 @@ regard.switches = (state) => {
     line.replaceChildren(...data.token_scores.flatMap((score, index) => {
       const probability = off ? off.probabilities[index] : score.probability;
       const lost = Math.log2(Math.max(score.probability, 1e-9) / Math.max(probability, 1e-9));
-      const color = lost >= 0 ? regard.sides.loss : regard.sides.gain;
+      const color = regard.side(-lost);
       const isOther = off && off.instead[index] !== score.token;
       const span = regard.make("span", {
         class: "token" + (isOther ? " changed" : ""), title: `${regard.percent(score.probability)} → ${regard.percent(probability)}`,

@@ -13,7 +13,8 @@ regard.load = (script) => new Promise((done, failed) => {
   regard.setTheme(dark ? "dark" : "light");
   const trouble = regard.make("p", { id: "trouble", role: "alert", hidden: true });
   const tabs = regard.make("nav", { class: "models" }), stage = regard.make("div", {});
-  const theme = regard.make("button", { title: "dark or light", onclick: () => regard.setTheme(regard.isDark() ? "light" : "dark") }, "☾");
+  regard.hasTheme = true;
+  const theme = regard.themeButton();
   box.append(regard.make("header", {}, regard.make("h1", {}, "regard")), tabs, trouble, stage);
   const open = (/** @type {string} */ label, /** @type {() => HTMLElement} */ draw) => {
     const tab = regard.make("button", { class: "tab", "data-model": label, onclick: () => {
