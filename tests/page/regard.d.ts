@@ -376,7 +376,8 @@ interface Regard {
   temperatureAt(place: number): number;
   temperaturePlace(value: number): number;
   temperature(state: State): HTMLElement[];
-  swapWords(state: State): HTMLElement;
+  swapWords(state: State): HTMLElement[];
+  isCausal(data: Data): boolean;
   storyBoard(state: State): HTMLElement;
   outcome(state: State, found: { changes: ChangedToken[]; written: string | null }): Node[];
   changeTable(one: ChangedToken): HTMLElement;

@@ -42,9 +42,9 @@ regard.board = (state) => {
   const flag = (/** @type {"positions" | "mask"} */ what, /** @type {string} */ label) => regard.make("button", { class: "switch", role: "switch", "data-edit": what, "data-focus": what,
     "aria-checked": live.changes.edits.some((edit) => edit.what === what) ? "false" : "true", onclick: () => regard.toggleEdit(live, { what }) }, label);
   return [regard.make("p", { class: "legend" }, "Filled is on; click to switch off. Numbers are heads."),
-    regard.make("div", { class: "switches-of-all" }, flag("positions", "positions"), data.task === "fill" ? "" : flag("mask", "causal mask")),
+    regard.make("div", { class: "switches-of-all" }, flag("positions", "positions"), regard.isCausal(data) ? flag("mask", "causal mask") : ""),
     regard.make("div", { class: "board" }, ...blocks),
-    regard.make("h2", {}, "Temperature of a head"), ...regard.temperature(state), ...(data.task === "write" ? [] : [regard.make("h2", {}, "Swap a word of the source"), regard.swapWords(state)])];
+    regard.make("h2", {}, "Temperature of a head"), ...regard.temperature(state), ...regard.swapWords(state)];
 };
 
 // From argmax over 1 to uniform: the slider's middle is the model's own.
@@ -72,14 +72,22 @@ regard.temperature = (state) => {
 // Each word of the text that was read, in a field of its own.
 regard.swapWords = (state) => {
   const live = /** @type {Live} */ (state.data.live), text = String(live.changes.instead.text ?? live.given.text), words = text.split(/\s+/).filter(Boolean);
-  return regard.make("p", { class: "swap", dir: "auto" }, ...words.flatMap((word, place) => {
+  if (words.length > 60) return [];
+  return [regard.make("h2", {}, "Swap a word that it reads"), regard.make("p", { class: "swap", dir: "auto" }, ...words.flatMap((word, place) => {
     const field = regard.make("input", { type: "text", value: word, size: Math.max(2, [...word].length), "aria-label": `word ${place + 1}`, "data-focus": `word-${place}`, dir: "auto" });
     field.addEventListener("change", () => {
       const next = words.map((one, i) => (i === place ? field.value.trim() : one)).filter(Boolean).join(" ");
       live.change(live.changes.edits.filter((edit) => edit.what !== "weight"), next && next !== live.given.text ? { text: next } : {});
     });
     return [field, " "];
-  }));
+  }))];
+};
+
+// Whether a model attends only to what came before: nothing else has weight, or the mask was taken away.
+regard.isCausal = (data) => {
+  const kind = "decoder" in data.kinds ? "decoder" : "text", values = data.map(kind, "mean"), width = data.kinds[kind].columns.length;
+  const isMasked = values?.every((value, i) => i % width <= Math.floor(i / width) || value === 0) ?? false;
+  return isMasked || (data.live?.changes.edits.some((edit) => edit.what === "mask") ?? false);
 };
 
 // A story whose sentences can be moved, left out and written anew.

@@ -25,7 +25,7 @@ regard.views.push({
 regard.streamsOf = (data) => ("cross" in data.kinds
   ? [{ stack: "encoder", name: "source (encoder)", labels: data.kinds.encoder.rows, hint: "Tokens of the source, as the encoder reads them." },
     { stack: "decoder", name: "translation (decoder)", labels: data.kinds.decoder.rows, hint: "The step that predicts each token of the translation." }]
-  : [{ stack: "stack", name: "text", labels: data.kinds.text.rows, hint: data.task === "write" ? "Tokens of the text: each predicts the one after it." : "Tokens of the text." }]);
+  : [{ stack: "stack", name: "text", labels: data.kinds.text.rows, hint: regard.isCausal(data) ? "Tokens of the text: each predicts the one after it." : "Tokens of the text." }]);
 
 regard.subLayerName = (name) => {
   const [, layer, piece] = /\.blocks\.(\d+)\.(\w+)$/.exec(name) ?? [];
