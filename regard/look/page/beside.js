@@ -1,7 +1,7 @@
 "use strict";
 // A second map beside the first: another head, the model before it was changed, or another text.
 
-// Looks at other texts and at the model as it was, by what was asked.
+// Inspections of other texts and of the model as it was, by what was asked.
 regard.besides = new Map();
 
 regard.besideControls = (state) => {

@@ -6,7 +6,7 @@ regard.views.push({
   says: (state) => (state.data.isStory
     ? ["Change the story, and see what becomes of the answer: move a sentence, leave it out, write another word.", "Probabilities before are those of the story as it was given; undo goes back step by step."]
     : ["Switch parts of the model off, make a head's attention sharper or flatter, take positions or the mask away, swap a word: every prediction is computed again.",
-      "The output is forced to be the same tokens, so that their probabilities can be compared; below stands what the changed model would write by itself.",
+      "The output is forced to be the same tokens, so that their probabilities can be compared; below is what the changed model would write by itself.",
       "What is off writes nothing into the residual stream. A temperature divides a head's scores before softmax: 0 leaves the largest alone (argmax), ∞ makes attention uniform.",
       "A weight is set in “One cell”. All other views show the changed model too, until it is taken back."]),
   draw(state, box) {

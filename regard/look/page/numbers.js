@@ -4,9 +4,9 @@ regard.views.push({
   name: "numbers", title: "One cell", key: "5", isMap: true, isSingle: true,
   fits: (data) => Boolean(data.live?.isInside),
   says: () => ["How one attention weight came about: a query times each key, divided, made positive and to add up to 1; then the values are fetched in these shares.",
-    "A head turns each token into a query (what it looks for), a key (what it offers) and a value (what it hands over). The query is multiplied with every key, dimension by dimension; the sum, divided by the square root of the number of dimensions, is the score.",
+    "A head turns each token into a query (what it searches for), a key (what it offers) and a value (what it hands over). The query is multiplied with every key, dimension by dimension; the sum, divided by the square root of the number of dimensions, is the score.",
     "Keys that may not be seen (later ones, in a decoder) are masked. Softmax makes weights of the scores of a row. Each value, times its weight, goes through the head's part of the output projection into the residual stream.",
-    "A large weight on a short value brings little: so beside plain attention stands attention times the length of what is brought (Kobayashi et al. 2020).",
+    "A large weight on a short value brings little: so beside plain attention is attention times the length of what is brought (Kobayashi et al. 2020).",
     "Drag a weight to set it: the others share the rest as before, and the model computes on with them."],
   draw(state, box) {
     if (!state.key.includes("-")) state.key = regard.firstHead(state);

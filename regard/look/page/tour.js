@@ -5,7 +5,7 @@ regard.tourStops = [
   { view: "story", words: "This is the model at work. Change the story on the left: every keystroke is computed by the model in this file. Each column is a hop: which sentences the question attended to on its way to the answer." },
   { view: "matrix", words: "All attention at once: a row for each word that attends, a column for each that is attended to. Choose a single layer and head above; heads differ." },
   { view: "overview", words: "Every head of every layer, small. Some look at the word before, some at the same word, some at the end of the sentence. Click one to see it large." },
-  { view: "numbers", words: "Any cell down to its numbers: query times key, softmax, and what the value brings. Drag a weight, and the model goes on with yours." },
+  { view: "numbers", words: "Any cell down to its numbers: query times key, softmax, and what the value brings. Drag a weight, and the model computes with yours." },
   { view: "stream", words: "A token on its way through the layers: what each one adds, and what the model would predict if it stopped there." },
   { view: "probabilities", words: "What the model thought likely in each place. Surprises stand out." },
   { view: "change", words: "Attention is not an explanation; an experiment is better. Switch a head off here, and see which predictions fall. Undo brings it back, and the address of the page keeps what you did." },
