@@ -13,14 +13,27 @@ from measure import arguments
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import regard
+from regard.convert import make_page
 
 PICTURES = Path(__file__).parent.parent / "docs" / "guides" / "pictures"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-SIZE = {"width": 900, "height": 420}
+SIZE, SERVED = {"width": 1200, "height": 720}, {"width": 900, "height": 420}
+CHANGED = "#change=off,decoder.blocks.1.cross_attention,0"  # a head that is off, in the picture of that view
 TEXT = "The tired friend sends my happy father a letter."
 STORY = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Julius is green.", "Greg is a frog."]
 VIEWS = {
-    "translate": ("text", "matrix", "lines", "overview", "probabilities", "why"),
+    "translate": (
+        "text",
+        "matrix",
+        "lines",
+        "overview",
+        "numbers",
+        "stream",
+        "near",
+        "probabilities",
+        "why",
+        "change",
+    ),
     "answer": ("story",),
 }
 
@@ -32,25 +45,27 @@ def main() -> None:
     with sync_playwright() as running:
         browser = running.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for model in given.models:
-            look(browser, regard.load(model))
+            look(browser, regard.load(model), model.name)
         serve(browser, given.models)
         browser.close()
 
 
-def look(browser: Browser, model: Any) -> None:
+def look(browser: Browser, model: Any, name: str) -> None:
     """A picture of each view of a model's page."""
     task = model.info.task
-    seen = model.look(TEXT, why=True) if task == "translate" else model.look("What color is Greg?", STORY, why=True)
+    given = {"text": TEXT} if task == "translate" else {"text": "What color is Greg?", "story": "\n".join(STORY)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "look.html")
-        seen.save(path)
+        path.write_text(make_page(model, name, given=given), encoding="utf-8")
         page = browser.new_page(viewport=SIZE)
-        page.goto(path.as_uri())
+        page.set_default_timeout(120_000)
         for view in VIEWS[task]:
+            page.goto("about:blank")
+            page.goto(path.as_uri() + (CHANGED if view == "change" and task == "translate" else ""))
+            page.wait_for_selector(f'nav .tab[data-view="{"why" if task == "translate" else view}"]')
             page.click(f'nav .tab[data-view="{view}"]')
-            if view == "text":
-                page.hover('.token[data-side="row"][data-index="3"]')
-            take(page, f"{task}-{view}")
+            page.wait_for_selector(".waits", state="detached")
+            take(page, f"{task}-{view}", is_whole=False)
         page.close()
 
 
@@ -58,7 +73,7 @@ def serve(browser: Browser, folders: list[Path]) -> None:
     """A picture of each model's tab on the served page, and of the training of the first."""
     server = Server(folders)
     try:
-        page = browser.new_page(viewport=SIZE)
+        page = browser.new_page(viewport=SERVED)
         page.set_default_timeout(120_000)
         page.goto(f"http://127.0.0.1:{server.port}/")
         page.wait_for_selector("nav.models .tab.chosen")
@@ -74,10 +89,10 @@ def serve(browser: Browser, folders: list[Path]) -> None:
         server.stop()
 
 
-def take(page: Page, name: str) -> None:
+def take(page: Page, name: str, is_whole: bool = True) -> None:
     """Writes a picture of what the page shows once it is drawn."""
     page.wait_for_timeout(800)
-    page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+    page.screenshot(path=PICTURES / f"{name}.png", full_page=is_whole)
 
 
 def translate(page: Page) -> None:
