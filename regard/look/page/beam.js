@@ -1,8 +1,9 @@
 "use strict";
 // The beam search as a tree: a column for each step, in it the hypotheses by rank, each word in the colour of its probability.
 regard.views.push({
-  name: "beam", title: "Beam", key: "6",
+  name: "beam", title: "Beam", key: "8", group: "Output",
   fits: (data) => Boolean(data.beam?.nodes.length),
+  says: () => ["How the translation was searched for: several beginnings are continued side by side, and the best finished one wins."],
   draw(state, box) {
     const beam = /** @type {Beam} */ (state.data.beam);
     const readout = regard.make("output", { class: "readout" }, "Point at a word for its scores.");
@@ -14,7 +15,7 @@ regard.views.push({
       `At each step the ${beam.width} best beginnings are continued, best at the top; the number is the sum of log-probabilities so far. ` +
       `The ${regard.more()} a word, the likelier it was there. ■ has finished; the bold path is the answer.`),
     regard.make("p", { class: "choices" }, regard.make("label", {}, whole, " also candidates that were dropped at once")),
-    readout, picture, regard.make("h3", {}, "Finished, by score: the sum divided by the number of tokens"), regard.finishedTable(beam));
+    readout, picture, regard.make("h2", {}, "Finished, by score: the sum divided by the number of tokens"), regard.finishedTable(beam));
     draw();
   },
 });
