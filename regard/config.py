@@ -115,7 +115,6 @@ class TrainConfig(Section):
     attention_lr_scale: float = Field(1.0, gt=0)  # learning rate of queries and keys, as a share of the others'
     max_grad_norm: float = Field(1.0, gt=0)  # largest norm of a gradient
     weight_decay: float = Field(0.0, ge=0)
-    adam_epsilon: float = Field(1e-9, gt=0)  # what Adam adds before it divides; a large one makes it more like SGD
     average_checkpoints: int = Field(5, ge=1)  # checkpoints that are averaged into the model
     valid_every: int | None = Field(None, ge=1)  # updates between validations; None: rarer as the run gets longer
     held_out: int | None = Field(None, ge=1)  # examples split off for validation when none are given
@@ -124,7 +123,6 @@ class TrainConfig(Section):
     time_noise: float = Field(0.1, ge=0, lt=1)  # of an answerer: random gaps added to ages, per sentence
     linear_start: int = Field(0, ge=0)  # of an answerer: epochs in which attention has no softmax
     questions_per_batch: int = Field(32, ge=1)  # of an answerer
-    texts_per_batch: int = Field(64, ge=1)  # of a classifier
 
     def share(self, amount: int) -> int:
         """What of this amount falls on one part of a batch; one at least."""

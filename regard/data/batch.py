@@ -97,9 +97,23 @@ class StoryBatch(Batch):
 class LabelBatch(Batch):
     """Texts as n-grams, and their labels."""
 
-    ngrams: Tensor  # (B, N) rows of the table; padded
-    weights: Tensor  # (B, N) how much each counts; 0 at padding
+    ngrams: Tensor  # (all n-grams,) rows of the table: of all texts those of the first block, then of the next
+    weights: Tensor  # (all n-grams,) how much each counts
+    sizes: Tensor  # (blocks, B) n-grams of each text
     labels: Tensor  # (B, most labels of a text) numbers of labels; -1 at padding
+
+    def split(self, parts: int) -> list[Self]:
+        """The same texts in this many smaller batches, or one a text if there are fewer."""
+        rows = len(self.labels)
+        parts = min(parts, rows)
+        return [self._texts(rows * n // parts, rows * (n + 1) // parts) for n in range(parts)]
+
+    def _texts(self, first: int, last: int) -> Self:
+        ends = self.sizes.flatten().cumsum(0).view_as(self.sizes)  # (blocks, B)
+        begins = ends - self.sizes
+        mine = torch.cat([torch.arange(int(b[first]), int(e[last - 1])) for b, e in zip(begins, ends, strict=True)])
+        return replace(self, tokens=len(mine), ngrams=self.ngrams[mine], weights=self.weights[mine],
+                       sizes=self.sizes[:, first:last], labels=self.labels[first:last])  # fmt: skip
 
     @property
     def sample(self) -> Tensor:

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from regard.data.batch import LabelBatch
 from regard.data.tokens import Array, TokenLists, find_anchors
 from regard.data.tokens import pack as pack_lists
 from regard.text.labels import Labelled
-from regard.text.ngrams import BLOCKS, count_ngrams, inverse_frequency, split_words
+from regard.text.ngrams import BLOCKS, count_ngrams, split_words, weigh
 
 TOGETHER = 256  # texts that are encoded together
-MOST_NGRAMS = 2**19  # of texts that are classified together, padding included
 NO_LABEL = -1
+DOUBT = 1.0  # what is added to every count before label ratios are taken of it
 
 
 @dataclass(frozen=True)
@@ -27,37 +26,59 @@ class EncodedTexts:
     ngrams: tuple[TokenLists, ...]  # of each block
     counts: tuple[Array, ...]  # of each block, (all n-grams,)
     labels: TokenLists
-    rarity: Array  # (buckets,) what each row weighs
 
     @classmethod
-    def of(cls, arrays: Mapping[str, Array], rarity: Array | None = None, buckets: int = 0) -> EncodedTexts:
-        """From the arrays they were kept as; rarity: of the texts that were learned from, if these are others."""
+    def of(cls, arrays: Mapping[str, Array]) -> EncodedTexts:
+        """From the arrays they were kept as."""
         ngrams = tuple(TokenLists.named(name, arrays) for name in BLOCKS)
-        if rarity is None:
-            seen = np.sum([np.bincount(block.flat, minlength=buckets) for block in ngrams], axis=0)
-            rarity = inverse_frequency(seen, len(ngrams[0]))
-        return cls(
-            ngrams, tuple(arrays[f"{name}.counts"] for name in BLOCKS), TokenLists.named("labels", arrays), rarity
-        )
+        counts = tuple(arrays[f"{name}.counts"] for name in BLOCKS)
+        return cls(ngrams, counts, TokenLists.named("labels", arrays))
 
-    def batch(self, indexes: Tensor) -> LabelBatch:
-        """The texts at these indexes; rows are filled up with n-grams of no weight, and with no label."""
-        found = [self._block(*block, indexes.numpy()) for block in zip(self.ngrams, self.counts, strict=True)]
-        rows, weights = (torch.from_numpy(np.concatenate(parts, axis=1)) for parts in zip(*found, strict=True))
-        labels = self.labels.pad(indexes, NO_LABEL)  # (B, most labels of a text)
+    def batch(self, first: int, last: int, weights: Array) -> LabelBatch:
+        """The texts from `first` until before `last`; weights: of each row of the table, (buckets,)."""
+        chosen = np.arange(first, last)
+        found = []
+        for block, (lists, counts) in enumerate(zip(self.ngrams, self.counts, strict=True)):
+            sizes = lists.lengths[chosen].astype(np.int64)  # (B,)
+            start = int(lists.starts(chosen[:1])[0])
+            part = slice(start, start + int(sizes.sum()))
+            rows = lists.flat[part].astype(np.int64)
+            found.append((sizes, rows, weigh(block, sizes, rows, counts[part], weights)))
+        every, numbers, counted = zip(*found, strict=True)
+        labels = self.labels.pad(torch.from_numpy(chosen), NO_LABEL)  # (B, most labels of a text)
         labels = torch.nn.functional.pad(labels, (0, max(0, 1 - labels.shape[1])), value=NO_LABEL)
-        return LabelBatch(int((weights > 0).sum()), rows, weights, labels)
+        flat = torch.from_numpy(np.concatenate(numbers))
+        return LabelBatch(len(flat), flat, torch.from_numpy(np.concatenate(counted)),
+                          torch.from_numpy(np.stack(every)), labels)  # fmt: skip
 
-    def _block(self, ngrams: TokenLists, counts: Array, chosen: Array) -> tuple[Array, Array]:
-        """Rows (B, N), and weights (B, N) that have a length of 1 in each text."""
-        lengths = ngrams.lengths[chosen].astype(np.int64)  # (B,)
-        places = np.arange(max(1, lengths.max()))  # (N,)
-        is_real = places < lengths[:, None]  # (B, N)
-        where = (ngrams.starts(chosen)[:, None] + places)[is_real]
-        rows, weights = np.zeros(is_real.shape, np.int64), np.zeros(is_real.shape, np.float32)
-        rows[is_real] = ngrams.flat[where]
-        weights[is_real] = counts[where] * self.rarity[rows[is_real]]
-        return rows, weights / np.maximum(np.sqrt((weights**2).sum(1, keepdims=True)), 1e-9)
+    def find_weights(self, labels: int, buckets: int) -> Array:
+        """What each row of the table weighs, (buckets,): the rarer it is in these texts, and the more the texts that
+        have it lean to a label, the more.
+
+        Inverse document frequency times the root of the largest log-count ratio of a label (Wang and Manning 2012).
+        """
+        numbers, of = self.labels.flat.astype(np.int64), np.repeat(np.arange(len(self)), self.labels.sizes)
+        order = np.argsort(numbers, kind="stable")
+        texts = np.split(of[order], np.bincount(numbers, minlength=labels).cumsum()[:-1])  # of each label
+        seen = sum(np.bincount(lists.flat, minlength=buckets) for lists in self.ngrams)  # (buckets,)
+        every = self._count(of, buckets) + labels * DOUBT  # (buckets,)
+        most = np.zeros(buckets)
+        for mine in texts:
+            here = self._count(mine, buckets) + DOUBT  # (buckets,)
+            there = every - here
+            np.maximum(most, np.abs(np.log(here / here.sum()) - np.log(there / there.sum())), out=most)
+        rarity = np.log((1 + len(self)) / (1 + np.minimum(seen, len(self)))) + 1
+        return (rarity * np.sqrt(most)).astype(np.float32)
+
+    def _count(self, texts: Array, buckets: int) -> Array:
+        """How many of these texts have each row, (buckets,); of a row in several blocks, in all of them together."""
+        found = np.zeros(buckets)
+        for lists in self.ngrams:
+            sizes = lists.lengths.astype(np.int64)
+            before, mine = sizes.cumsum() - sizes, sizes[texts]
+            places = np.repeat(before[texts] - (mine.cumsum() - mine), mine) + np.arange(mine.sum())
+            found += np.bincount(lists.flat[places], minlength=buckets)
+        return found
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -71,33 +92,29 @@ def encode_labelled(examples: Sequence[Labelled], labels: Sequence[str], buckets
 
 
 def _encode(texts: Sequence[list[str]], numbers: list[list[int]], buckets: int) -> dict[str, Array]:
-    found = [count_ngrams(words, buckets) for words in texts]
     flat, sizes = pack_lists(numbers, 2**31)
     arrays = {"labels.flat": flat, "labels.sizes": sizes}
-    for name, block in zip(BLOCKS, zip(*found, strict=True), strict=True):
-        arrays |= {
-            f"{name}.flat": np.concatenate([rows for rows, _ in block]).astype(np.uint32),
-            f"{name}.sizes": np.array([len(rows) for rows, _ in block], dtype=np.uint32),
-            f"{name}.counts": np.concatenate([counts for _, counts in block]),
-        }
+    parts = [count_ngrams(texts[first : first + TOGETHER], buckets) for first in range(0, len(texts), TOGETHER)]
+    for name, blocks in zip(BLOCKS, zip(*parts, strict=True), strict=True):
+        found, rows, counts = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        arrays |= {f"{name}.flat": rows.astype(np.uint32), f"{name}.sizes": found.astype(np.uint32),
+                   f"{name}.counts": counts}  # fmt: skip
     return arrays
 
 
-def label_batches(examples: Sequence[Labelled], labels: Sequence[str], rarity: Array) -> Iterator[LabelBatch]:
-    """These texts in their order, some at a time; rarity: of the texts that were learned from, (buckets,)."""
+def label_batches(examples: Sequence[Labelled], labels: Sequence[str], weights: Array) -> Iterator[LabelBatch]:
+    """These texts in their order, some at a time; weights: of each row of the table, (buckets,)."""
     for first in range(0, len(examples), TOGETHER):
-        yield from _batches(encode_labelled(examples[first : first + TOGETHER], labels, len(rarity)), rarity)
+        yield _batch(encode_labelled(examples[first : first + TOGETHER], labels, len(weights)), weights)
 
 
-def word_batches(texts: Sequence[list[str]], rarity: Array) -> Iterator[LabelBatch]:
+def word_batch(texts: Sequence[list[str]], weights: Array) -> LabelBatch:
     """The same of texts that are split into words, and without labels."""
-    return _batches(_encode(texts, [[] for _ in texts], len(rarity)), rarity)
+    return _batch(_encode(texts, [[] for _ in texts], len(weights)), weights)
 
 
-def _batches(arrays: dict[str, Array], rarity: Array) -> Iterator[LabelBatch]:
+def _batch(arrays: dict[str, Array], weights: Array) -> LabelBatch:
     sizes = {name: array for name, array in arrays.items() if name.endswith(".sizes")}
     anchors = {name.replace(".sizes", ".anchors"): find_anchors(array) for name, array in sizes.items()}
-    texts = EncodedTexts.of(arrays | anchors, rarity)
-    longest = sum(int(arrays[f"{name}.sizes"].max()) for name in BLOCKS)
-    rows = max(1, MOST_NGRAMS // max(1, longest))
-    return (texts.batch(part) for part in torch.arange(len(texts)).split(rows))
+    texts = EncodedTexts.of(arrays | anchors)
+    return texts.batch(0, len(texts), weights)

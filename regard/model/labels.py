@@ -14,37 +14,50 @@ from regard.config import ModelConfig
 from regard.model.hop import Hop
 from regard.model.taps import WEIGHTS
 
-SPREAD = 0.025  # standard deviation of a fresh table of n-grams
-HALF = 0.5  # probability from which on a text has a label, where it may have several
-
 
 class LabelAttention(nn.Module):
-    """Soft attention of a text over labels, scaled as everywhere; a label's key begins from the n-grams of its name.
+    """Soft attention of a text over labels, scaled as everywhere.
 
-    Where a text may have several labels, each is matched against none of its own: softmax over the two is a sigmoid.
+    The key of a label begins from the n-grams of its name, and its name's n-grams begin with that key. Keys are
+    orthogonal where there are no more labels than dimensions, and stay as they are: learning the table is then a convex
+    problem, logistic regression. Where a text may have several labels, each is matched against none of its own: softmax
+    over the two is a sigmoid.
     """
 
+    keys: Tensor
     temperature: Tensor
-    rarity: Tensor
+    row_weights: Tensor
 
     def __init__(self, config: ModelConfig, names: Sequence[Tensor] = ()) -> None:
-        """names: of each label the n-grams of its name; without them, keys are random."""
+        """names: of each label the rows of its name's n-grams; without them, all is zero."""
         super().__init__()
         self.config = config
-        self.table = nn.Parameter(torch.randn(config.buckets, config.width) * SPREAD)  # (buckets, D)
-        self.keys = nn.Parameter(torch.randn(len(config.labels), config.width))  # (C, D)
+        self.table = nn.Parameter(torch.zeros(config.buckets, config.width))  # (buckets, D)
         self.bias = nn.Parameter(torch.zeros(len(config.labels)))  # (C,)
         self.attention = Hop()
+        self.register_buffer("keys", torch.zeros(len(config.labels), config.width))  # (C, D)
         self.register_buffer("temperature", torch.ones(1))  # what logits are divided by, chosen on held-out text
-        self.register_buffer("rarity", torch.ones(config.buckets))  # what each row weighs, by the training text
-        with torch.no_grad():
-            for key, ngrams in zip(self.keys, names, strict=False):
-                key.copy_(F.normalize(self.table[ngrams].sum(0), dim=0) * math.sqrt(config.width))
+        self.register_buffer("row_weights", torch.ones(config.buckets))  # by the training text
+        if names:
+            self._begin(names)
 
-    def query(self, ngrams: Tensor, weights: Tensor) -> Tensor:
-        """ngrams, weights (B, N) -> (B, D)."""
-        weights = F.dropout(weights, self.config.dropout, self.training)
-        return F.embedding_bag(ngrams, self.table, per_sample_weights=weights, mode="sum")
+    @torch.no_grad()
+    def _begin(self, names: Sequence[Tensor]) -> None:
+        code = torch.randn(self.config.buckets, self.config.width)  # (buckets, D)
+        sums = torch.stack([code[rows].sum(0) for rows in names])  # (C, D)
+        if len(names) <= self.config.width:
+            left, _, right = torch.linalg.svd(sums, full_matrices=False)
+            sums = left @ right  # the orthogonal vectors that are nearest to these
+        directions = F.normalize(sums, dim=1)  # (C, D)
+        self.keys.copy_(directions * math.sqrt(self.config.width))
+        for direction, rows in zip(directions, names, strict=True):
+            self.table.index_add_(0, rows, direction.expand(len(rows), -1))
+
+    def query(self, ngrams: Tensor, weights: Tensor, sizes: Tensor) -> Tensor:
+        """ngrams, weights (all n-grams,), sizes (blocks, B) -> (B, D)."""
+        starts = sizes.flatten().cumsum(0) - sizes.flatten()  # (blocks * B,)
+        found = F.embedding_bag(ngrams, self.table, starts, per_sample_weights=weights, mode="sum")
+        return found.view(*sizes.shape, -1).sum(0)
 
     def match(self, query: Tensor) -> Tensor:
         """query (B, D) -> logits (B, C)."""
@@ -53,19 +66,10 @@ class LabelAttention(nn.Module):
             self.attention(self.probabilities(logits)[:, None])  # (B, 1, C)
         return logits
 
-    def forward(self, ngrams: Tensor, weights: Tensor) -> Tensor:
-        """ngrams, weights (B, N) -> logits (B, C)."""
-        return self.match(self.query(ngrams, weights))
+    def forward(self, ngrams: Tensor, weights: Tensor, sizes: Tensor) -> Tensor:
+        """ngrams, weights (all n-grams,), sizes (blocks, B) -> logits (B, C)."""
+        return self.match(self.query(ngrams, weights, sizes))
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """logits (B, C) -> (B, C)."""
         return logits.sigmoid() if self.config.several_labels else logits.softmax(-1)
-
-    def decide(self, logits: Tensor) -> list[tuple[str, ...]]:
-        """logits (B, C) -> the likeliest label of each text; or all that are more likely than not, and one at least."""
-        names, best = self.config.labels, logits.argmax(-1).tolist()
-        if not self.config.several_labels:
-            return [(names[number],) for number in best]
-        likely = (self.probabilities(logits) >= HALF).tolist()
-        found = [tuple(name for name, is_one in zip(names, row, strict=True) if is_one) for row in likely]
-        return [row or (names[number],) for row, number in zip(found, best, strict=True)]

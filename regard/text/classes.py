@@ -7,9 +7,33 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 Labels = tuple[str, ...]
+HALF = 0.5  # probability from which on a text has a label, where it may have several
 BINS = 15  # of confidence, for the calibration error
 MOST_DRAWN = 20  # labels of a table for a terminal
+
+
+def find_probabilities(logits: NDArray[Any], *, several: bool) -> NDArray[Any]:
+    """(texts, C): softmax; where a text may have several labels, each has a probability of its own."""
+    if several:
+        return 1 / (1 + np.exp(-np.clip(logits, -80, 80)))  # beyond, float32 overflows
+    risen = np.exp(logits - logits.max(1, keepdims=True))
+    return risen / risen.sum(1, keepdims=True)
+
+
+def decide(probabilities: NDArray[Any], names: Sequence[str], *, several: bool) -> list[Labels]:
+    """Of probabilities (texts, C): the likeliest label of each text; or all that are more likely than not, and one at
+    least.
+    """
+    best: list[Labels] = [(names[number],) for number in probabilities.argmax(1).tolist()]
+    if not several:
+        return best
+    likely = (probabilities >= HALF).tolist()
+    found = [tuple(name for name, is_one in zip(names, row, strict=True) if is_one) for row in likely]
+    return [row or one for row, one in zip(found, best, strict=True)]
 
 
 def score_classes(truth: Sequence[Labels], given: Sequence[Labels], names: Sequence[str]) -> dict[str, float]:

@@ -1,25 +1,34 @@
-"""A text as bags of n-grams, each hashed to a row of a table: words in a row, parts of words, and openings. No torch.
+"""Texts as bags of n-grams, each hashed to a row of a table: words in a row, characters, and openings. No torch.
 
-Every text and every word has a mark before and after it, so that beginnings and endings are n-grams of their own. An
-opening is the first word, or the first two, with any later one: what a question asks for, who a message is to.
+How a text becomes numbers, exactly, so that it can be computed elsewhere:
+
+1. Words: the matches of WORD in the text in lower case. Characters: the words with one blank before, between and after.
+2. `mix` of numbers is FNV-1a over whole numbers of 32 bits: h = 2166136261; for each, h = (h ^ number) * 16777619; at
+   last h ^= h >> 15, h *= 739982445, h ^= h >> 12, all modulo 2**32. A character is its code point; a word is the mix
+   of its characters; a text begins with the word 1 and ends with the word 2.
+3. N-grams: of the block "words", mix(1, word) and, marks included, mix(2, w, w) and mix(3, w, w, w); of "characters",
+   mix(length, c, …) of 2 to 5 in a row; of "openings", mix(6, first, word) of each word after the first and
+   mix(7, first, second, word) of each after the second: what a question asks for, who a message is to.
+4. The row of an n-gram is its hash modulo the table's rows; it counts 1 + log(how often the text has that row in this
+   block) times the weight of the row; all of a block are divided by the length of their vector, and times its SCALES.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
-SHORTEST, LONGEST = 3, 6  # letters of a part of a word, marks included
-IN_A_ROW, OPENING = 2, 2  # words
-BLOCKS = ("words", "parts", "openings")
+SHORTEST, LONGEST = 2, 5  # characters in a row
+IN_A_ROW, OPENING = 3, 2  # words
+BLOCKS = ("words", "characters", "openings")
+SCALES = (1.4, 1.0, 0.7)  # lengths of the blocks
+BEGIN, END = 1, 2  # the words before the first and after the last
 Numbers = NDArray[Any]
 
 
@@ -28,50 +37,80 @@ def split_words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-def hash_ngrams(words: Sequence[str]) -> tuple[list[int], list[int], list[int]]:
-    """The hashes of each block; each n-gram as often as it occurs."""
-    marked = ["\1", *words, "\2"]
-    rows = [_hash(word, 1) for word in words]
-    for length in range(2, IN_A_ROW + 1):
-        rows += [_hash(" ".join(marked[i : i + length]), length) for i in range(len(marked) - length + 1)]
-    openings = []
-    for length in range(1, OPENING + 1):
-        first = " ".join(words[:length])
-        openings += [_hash(f"{first}\3{word}", length) for word in words[length:]]
-    return rows, list(chain.from_iterable(map(_hash_parts, words))), openings
-
-
-def find_places(words: Sequence[str]) -> tuple[list[tuple[int, ...]], ...]:
-    """Of each hash of `hash_ngrams`, the words it is of, by their places."""
-    count = len(words)
-    rows: list[tuple[int, ...]] = [(place,) for place in range(count)]
-    for length in range(2, IN_A_ROW + 1):
-        rows += [tuple(range(max(0, i - 1), min(count, i - 1 + length))) for i in range(count + 3 - length)]
-    parts: list[tuple[int, ...]] = [(place,) for place, word in enumerate(words) for _ in _hash_parts(word)]
-    lengths = range(1, OPENING + 1)
-    return rows, parts, [(*range(length), place) for length in lengths for place in range(length, count)]
-
-
-def _hash(text: str, seed: int) -> int:
-    return zlib.crc32(text.encode(errors="replace"), seed)
+def mix(*columns: Numbers | int) -> Numbers:
+    """A hash of the numbers at each place, as in point 2 of this file's first lines."""
+    mixed: Any = np.uint32(2166136261)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            mixed = (mixed ^ np.asarray(column, np.uint32)) * np.uint32(16777619)
+        mixed = (mixed ^ (mixed >> np.uint32(15))) * np.uint32(739982445)
+        return np.atleast_1d(mixed ^ (mixed >> np.uint32(12)))
 
 
 @lru_cache(200_000)
-def _hash_parts(word: str) -> tuple[int, ...]:
-    marked = f" {word} "
-    lengths = range(SHORTEST, min(LONGEST, len(marked)) + 1)
-    return tuple(_hash(marked[i : i + length], 0) for length in lengths for i in range(len(marked) - length + 1))
+def hash_word(word: str) -> int:
+    """The number of a word: `mix` of its characters, in plain whole numbers, which is faster for a few."""
+    mixed = 2166136261
+    for character in word:
+        mixed = (mixed ^ ord(character)) * 16777619 % 2**32
+    mixed = (mixed ^ mixed >> 15) * 739982445 % 2**32
+    return mixed ^ mixed >> 12
 
 
-def count_ngrams(words: Sequence[str], buckets: int) -> list[tuple[Numbers, Numbers]]:
-    """Of each block, the rows of a table of so many that its n-grams have, each once, and 1 plus the logarithm of how
-    often each occurs.
+def _code_points(text: str) -> Numbers:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def hash_ngrams(texts: Sequence[Sequence[str]]) -> list[tuple[Numbers, Numbers]]:
+    """Of each block: the hashes of all n-grams of these texts, which are lists of words, and the text of each."""
+    marked = [[BEGIN, *map(hash_word, words), END] for words in texts]
+    words, of = _joined([np.array(one, np.uint32) for one in marked])
+    characters, owner = _joined([_code_points(f" {' '.join(one)} ") for one in texts])
+    alone = (words != BEGIN) & (words != END)
+    found = [(mix(1, words[alone]), of[alone])]
+    found += [_in_a_row(words, of, length) for length in range(2, IN_A_ROW + 1)]
+    parts = [_in_a_row(characters, owner, length) for length in range(SHORTEST, LONGEST + 1)]
+    openings = [_openings(words, of, length) for length in range(1, OPENING + 1)]
+    return [(np.concatenate(hashes), np.concatenate(owners))
+            for hashes, owners in (zip(*block, strict=True) for block in (found, parts, openings))]  # fmt: skip
+
+
+def _joined(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
+    """One after another, and of which list each is."""
+    return np.concatenate(lists), np.repeat(np.arange(len(lists)), [len(one) for one in lists])
+
+
+def _in_a_row(numbers: Numbers, of: Numbers, length: int) -> tuple[Numbers, Numbers]:
+    count = max(0, len(numbers) - length + 1)
+    is_within = of[:count] == of[length - 1 :]
+    return mix(length, *(numbers[i : i + count] for i in range(length)))[:count][is_within], of[:count][is_within]
+
+
+def _openings(words: Numbers, of: Numbers, length: int) -> tuple[Numbers, Numbers]:
+    """The first `length` words of a text with each later one; words have the mark BEGIN before them."""
+    place = np.arange(len(words)) - np.searchsorted(of, of)  # of each word in its text
+    later = np.flatnonzero((place > length) & (words != END))
+    first = later - place[later]
+    return mix(5 + length, *(words[first + 1 + i] for i in range(length)), words[later]), of[later]
+
+
+def count_ngrams(texts: Sequence[Sequence[str]], buckets: int) -> list[tuple[Numbers, Numbers, Numbers]]:
+    """Of each block: how many rows each of these texts has, (texts,), which ones, and 1 + log(how often) of each."""
+    found = []
+    for hashes, of in hash_ngrams(texts):
+        keys = of.astype(np.uint64) << np.uint64(32) | (hashes % np.uint32(buckets))
+        unique, counts = np.unique(keys, return_counts=True)
+        sizes = np.bincount((unique >> np.uint64(32)).astype(np.int64), minlength=len(texts))
+        rows = (unique & np.uint64(2**32 - 1)).astype(np.int64)
+        found.append((sizes, rows, (1 + np.log(counts)).astype(np.float32)))
+    return found
+
+
+def weigh(block: int, sizes: Numbers, rows: Numbers, counts: Numbers, weights: Numbers) -> Numbers:
+    """What each row of a block counts, so that the vector of each text has the length of the block. weights: of each
+    row of the table; sizes: how many rows each text has.
     """
-    found = [np.unique(np.array(hashes, dtype=np.int64) % buckets, return_counts=True) for hashes in hash_ngrams(words)]
-    return [(rows, (1 + np.log(counts)).astype(np.float32)) for rows, counts in found]
-
-
-def inverse_frequency(counts: Numbers, texts: int) -> Numbers:
-    """What a row weighs that this many of all texts have: the rarer, the more."""
-    weights: Numbers = (np.log((1 + texts) / (1 + counts)) + 1).astype(np.float32)
-    return weights
+    counted = counts * weights[rows]
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    length = np.sqrt(np.bincount(of, counted.astype(np.float64) ** 2, minlength=len(sizes)))
+    return (SCALES[block] * counted / np.maximum(length, 1e-9)[of]).astype(np.float32)

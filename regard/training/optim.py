@@ -19,8 +19,7 @@ def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimiz
             {"params": [p for p in here if p.ndim > 1], "weight_decay": config.weight_decay, "lr_scale": scale}
         )
         groups.append({"params": [p for p in here if p.ndim <= 1], "weight_decay": 0.0, "lr_scale": scale})
-    rate, epsilon = learning_rate(1, config), config.adam_epsilon
-    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), eps=epsilon, fused=True)
+    return torch.optim.AdamW(groups, lr=learning_rate(1, config), betas=(0.9, 0.98), eps=1e-9, fused=True)
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:

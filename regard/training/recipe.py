@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor, nn, optim
 
-from regard.config import ModelConfig, RunConfig, Settings
+from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
 from regard.data.tokens import Array
 from regard.folder import Content, ModelFolder
 from regard.text.corpus import LeftOut
 from regard.text.stream import Examples
 from regard.text.tokenizer import Tokenizer
+from regard.training.optim import make_optimizer
 
 Check = Callable[[], None]  # called often during long work; raises to stop
 Sample = tuple[str, ...]  # what a model was given, what it made of it, and what it should have, if that is known
@@ -130,6 +131,7 @@ class Recipe:
     pack: Callable[[ModelConfig, dict[str, Tensor], Tokenizer], dict[str, Content]]  # what goes into the folder
     where: str  # that this record is imported from, by every process of a run: module:name
     score: str | None = None  # the first of its scores, if runs are on record to forecast it from
+    optimizer: Callable[[nn.Module, TrainConfig], optim.Optimizer] = make_optimizer
     config: type[RunConfig] = RunConfig  # with a section of its own, if it has settings of its own
     # A translator of an encoder's folder and a decoder's: shape, tokenizer, and the weights that they have for it.
     join: Callable[[ModelFolder, ModelFolder], tuple[ModelConfig, Tokenizer, dict[str, Tensor]]] | None = None

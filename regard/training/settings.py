@@ -24,7 +24,7 @@ EVERY = setting_names(
     text="tokenizer",
     model="kind width max_positions",
     train="grad_accumulation learning_rate warmup_steps schedule decay_steps cooldown label_smoothing max_grad_norm "
-    "weight_decay adam_epsilon average_checkpoints valid_every",
+    "weight_decay average_checkpoints valid_every",
 )
 # Of networks of attention blocks, and of those whose blocks are all that there is.
 BLOCKS = EVERY | setting_names(

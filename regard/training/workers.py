@@ -59,7 +59,7 @@ def set_up(
     is_sharded = world.size > 1 and _decide_shard(config, sum(p.numel() for p in model.parameters()))
     trainer: Trainer[Any] = Trainer(
         model if is_sharded else model.to(world.device), task.loss(config), batches.batch, config.train, config.seed,
-        world=world, is_sharded=is_sharded, autocast=AUTOCAST[config.precision],
+        make_optimizer=task.optimizer, world=world, is_sharded=is_sharded, autocast=AUTOCAST[config.precision],
     )  # fmt: skip
     if state.step:
         restore_optimizer(trainer.optimizer, store.get("optimizer", state.step))

@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,12 +13,12 @@ from typer.testing import CliRunner
 import regard
 from regard.cli.commands import app
 from regard.config import ModelConfig
-from regard.data.labelled import word_batches
+from regard.data.labelled import word_batch
 from regard.families.classify.pipeline import Classification
 from regard.model.attention import soft_attention
 from regard.model.labels import LabelAttention
 from regard.text.classes import calibration_error, confusion, paired_test, score_classes
-from regard.text.ngrams import find_places, hash_ngrams, split_words
+from regard.text.ngrams import SCALES, count_ngrams, hash_ngrams, mix, split_words, weigh
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +44,10 @@ def test_it_really_learns_to_distinguish_languages_and_reports_how_sure_it_is(cl
 
 def test_the_last_layer_is_soft_attention_of_the_text_over_the_keys_of_the_labels(classifier):
     model, words = classifier.model, split_words("Der Hund ist alt.")
-    (batch,) = word_batches([words], model.rarity.numpy())
+    batch = word_batch([words], model.row_weights.numpy())
     with torch.inference_mode(), regard.record_attention(classifier) as recorded:
-        model(batch.ngrams, batch.weights)
-        query = model.query(batch.ngrams, batch.weights)  # (1, D)
+        model(batch.ngrams, batch.weights, batch.sizes)
+        query = model.query(batch.ngrams, batch.weights, batch.sizes)  # (1, D)
     scale = model.config.width**0.5 * model.temperature
     keys = torch.cat([model.keys / scale, model.bias[:, None] / model.temperature], dim=1)
     _, weights = soft_attention(torch.cat([query, torch.ones(1, 1)], dim=1), keys)
@@ -60,8 +61,10 @@ def test_the_key_of_a_label_begins_from_the_words_of_its_name():
     config = ModelConfig(labels=["good", "bad"], buckets=256, width=16)
     rows = torch.tensor([3, 5, 8])
     model = LabelAttention(config, [rows, rows + 50])
-    name = model.table[rows].sum(0)
-    assert torch.cosine_similarity(model.keys[0], name, dim=0).item() == pytest.approx(1, abs=1e-5)
+    directions = model.keys / 4
+    assert torch.allclose(directions @ directions.T, torch.eye(2), atol=1e-5)
+    assert torch.allclose(model.table[rows], directions[:1].expand(3, -1), atol=1e-6)
+    assert torch.allclose(model.table[rows + 50], directions[1:].expand(3, -1), atol=1e-6)
 
 
 def test_a_text_alone_and_among_others_gets_the_same_probabilities(classifier):
@@ -129,12 +132,48 @@ def test_a_look_shows_words_and_labels_and_adds_up(classifier, tmp_path):
         classifier.look("  ")
 
 
-def test_every_ngram_belongs_to_words_of_the_text():
+def plain_mix(*numbers):
+    mixed = 2166136261
+    for number in numbers:
+        mixed = (mixed ^ number) * 16777619 % 2**32
+    mixed = (mixed ^ mixed >> 15) * 739982445 % 2**32
+    return mixed ^ mixed >> 12
+
+
+def test_ngrams_are_hashed_as_is_written_down():
     words = split_words("Two words, isn't it?")
     assert words == ["two", "words", ",", "isn't", "it", "?"]
-    for hashes, places in zip(hash_ngrams(words), find_places(words), strict=True):
-        assert len(hashes) == len(places) and {place for mine in places for place in mine} == set(range(6))
-    assert [len(hashes) for hashes in hash_ngrams([])] == [1, 0, 0]
+    numbers = [plain_mix(*map(ord, word)) for word in words]
+    marked, letters = [1, *numbers, 2], [*map(ord, f" {' '.join(words)} ")]
+    wanted = [
+        [*(plain_mix(1, one) for one in numbers), *(plain_mix(2, *pair) for pair in pairwise(marked)),
+         *(plain_mix(3, *three) for three in zip(marked, marked[1:], marked[2:], strict=False))],
+        [plain_mix(k, *letters[i : i + k]) for k in range(2, 6) for i in range(len(letters) - k + 1)],
+        [*(plain_mix(6, numbers[0], one) for one in numbers[1:]),
+         *(plain_mix(7, *numbers[:2], one) for one in numbers[2:])],
+    ]  # fmt: skip
+    for text in (0, 1):  # alone, and after another
+        found = hash_ngrams([["before"]] * text + [words])
+        assert [sorted(hashes[of == text].tolist()) for hashes, of in found] == [sorted(one) for one in wanted]
+    assert [len(hashes) for hashes, _ in hash_ngrams([[]])] == [1, 1, 0]
+    assert mix(7, np.array([3, 2**32 - 1])).tolist() == [plain_mix(7, 3), plain_mix(7, 2**32 - 1)]
+
+
+def test_each_block_of_a_text_is_a_vector_of_its_length():
+    texts = [split_words("a b a b c"), [], ["d"]]
+    for block, (sizes, rows, counts) in enumerate(count_ngrams(texts, 1 << 12)):
+        counted = weigh(block, sizes, rows, counts, np.linspace(0.5, 2, 1 << 12, dtype=np.float32))
+        lengths = [float((part**2).sum()) for part in np.split(counted, sizes.cumsum()[:-1]) if len(part)]
+        assert lengths == pytest.approx([SCALES[block] ** 2] * len(lengths))
+
+
+def test_numpy_gives_the_numbers_that_torch_gives(classifier, classifier_folder):
+    other = regard.load(classifier_folder, engine="torch")
+    texts = ["Der Hund ist alt.", "", "x", "The old man reads a book in the garden. " * 40]
+    for one, two in zip(classifier.classify_all(texts), other.classify_all(texts), strict=True):
+        assert [label.name for label in one.labels] == [label.name for label in two.labels]
+        assert [a.probability for a in one.labels] == pytest.approx([b.probability for b in two.labels], abs=1e-5)
+    assert (classifier.engine, other.engine) == ("numpy", "torch")
 
 
 def test_scores_are_those_of_their_definitions():

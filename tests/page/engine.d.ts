@@ -234,7 +234,6 @@ interface AnswererModel {
 interface ClassifierModel {
   worth(vector: Float64Array, label: number): number;
   read(words: string[]): Float64Array;
-  share(words: string[]): Float64Array[];
   match(query: Float64Array): Float32Array;
   probabilities(logits: Float32Array): Float32Array;
   logProbability(logits: Float32Array, label: number): number;
@@ -410,10 +409,8 @@ interface Engine {
   makeClassifier(config: ModelConfig, weights: Weights): ClassifierModel;
   labelWords(text: string): string[];
   wordPattern?: RegExp;
-  hashNgrams(words: string[]): { hash: number; places: number[] }[][];
-  knownParts: Map<string, number[]>;
-  hashParts(word: string): number[];
-  crc32(text: string, seed: number): number;
+  hashNgrams(words: string[]): number[][];
+  mix(numbers: number[]): number;
 
   yieldOnce(): Promise<unknown>;
   open(page: { about: About; tokenizer: string; weights: string }): Promise<LiveModel>;

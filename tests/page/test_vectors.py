@@ -18,20 +18,19 @@ from nasty import nasty_texts
 from npm import HERE, find_npm, npm
 
 from regard.config import ModelConfig
-from regard.data.labelled import word_batches
+from regard.data.labelled import word_batch
 from regard.decoding import search
 from regard.decoding.sample import sample
 from regard.decoding.settings import Sampling, Search
 from regard.engines.packed import pack_weights, round_weights
 from regard.engines.torch import TextStep, translate_ids
 from regard.families import FAMILIES, find_surface
-from regard.families.classify.look import _word_vectors
 from regard.look.live import ENGINE, read_engine_part
 from regard.model.capture import record_attention
 from regard.model.labels import LabelAttention
 from regard.model.story import build_network
 from regard.model.transformer import CausalLM, EncoderDecoder, MaskedLM
-from regard.text.ngrams import find_places, hash_ngrams, split_words
+from regard.text.ngrams import hash_ngrams, split_words
 
 V, START, END, PAD = 60, 58, 0, 59
 SHAPE = {"vocab_size": V, "layers": 2, "width": 24, "heads": 4, "ffn_width": 20, "dropout": 0.0, "max_positions": 40}
@@ -227,16 +226,17 @@ def test_answerers_compute_what_torch_computes(tmp_path, page):
 def classifier_case(several: bool, precision: str, texts: list[str]) -> dict:
     config = ModelConfig(labels=["a", "b", "c"], buckets=512, width=12, several_labels=several)
     model = LabelAttention(config)
-    model.rarity.uniform_(0.5, 4)
+    for weights in (model.table, model.keys, model.bias):
+        weights.normal_()
+    model.row_weights.uniform_(0.5, 4)
     model.temperature.fill_(1.7)
     model.load_state_dict(round_weights(dict(model.state_dict()), precision))
     rows = []
     for text in texts:
         words = split_words(text)
-        (batch,) = word_batches([words], model.rarity.numpy())
-        rows.append({"text": text, "words": words, "hashes": hash_ngrams(words), "places": find_places(words),
-                     "logits": model.eval()(batch.ngrams, batch.weights)[0].tolist(),
-                     "vectors": _word_vectors(model, words).tolist()})  # fmt: skip
+        batch = word_batch([words], model.row_weights.numpy())
+        rows.append({"text": text, "words": words, "hashes": [hashes.tolist() for hashes, _ in hash_ngrams([words])],
+                     "logits": model.eval()(batch.ngrams, batch.weights, batch.sizes)[0].tolist()})  # fmt: skip
     return packed(model, config, precision, name=f"classify {several} {precision}", task="classify", texts=rows)
 
 

@@ -108,12 +108,11 @@ const answer = (engine, one, weights) => {
 
 const classify = (engine, one, weights) => {
   const model = engine.makeClassifier(one.config, weights), same = (mine, theirs) => (JSON.stringify(mine) === JSON.stringify(theirs) ? 0 : Infinity);
-  const read = one.texts.map(({ text, words, hashes, places, logits, vectors }) => {
-    const mine = engine.labelWords(text), grams = engine.hashNgrams(mine);
-    return { words: same(mine, words), hashes: same(grams.map((block) => block.map(({ hash }) => hash)), hashes), places: same(grams.map((block) => block.map((gram) => gram.places)), places),
-      logits: apart(flat(model.match(model.read(mine))), logits), vectors: apart(flat(model.share(mine)), flat(vectors)) };
+  const read = one.texts.map(({ text, words, hashes, logits }) => {
+    const mine = engine.labelWords(text);
+    return { words: same(mine, words), hashes: same(engine.hashNgrams(mine), hashes), logits: apart(flat(model.match(model.read(mine))), logits) };
   });
-  return Object.fromEntries(["words", "hashes", "places", "logits", "vectors"].map((what) => [what, Math.max(...read.map((found) => found[what]))]));
+  return Object.fromEntries(["words", "hashes", "logits"].map((what) => [what, Math.max(...read.map((found) => found[what]))]));
 };
 
 /** The texts whose ids or whose decoded text differ. */

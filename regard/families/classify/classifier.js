@@ -20,8 +20,8 @@ engine.families.classify = (about, weights, tokenizer) => {
     const words = engine.labelWords(fields.text), mostLabels = 30, mostWords = 400, notes = [];
     if (!words.length) throw new Error("the text has no word in it; there is nothing to look at");
     const shown = words.slice(0, mostWords), logits = model.match(model.read(words)), best = orderOf(logits, mostLabels);
-    const probabilities = model.probabilities(logits), vectors = model.share(words), labels = best.map((number) => names[number]);
-    const attended = best.flatMap((number) => [...engine.softmax(Float64Array.from(vectors, (vector) => model.worth(vector, number)))].slice(0, mostWords));
+    const probabilities = model.probabilities(logits), vectors = await share(words, shown.length, pause), labels = best.map((number) => names[number]);
+    const attended = best.flatMap((number) => [...engine.softmax(Float64Array.from(vectors, (vector) => model.worth(vector, number)))]);
     const found = classify(fields.text, 8, 0);
     if (words.length > mostWords) notes.push(`only the first ${mostWords} of ${words.length} words are shown`);
     if (names.length > mostLabels) notes.push(`only the likeliest ${mostLabels} of ${names.length} labels are shown`);
@@ -33,28 +33,34 @@ engine.families.classify = (about, weights, tokenizer) => {
     const alternatives = found.labels.map(({ name, probability }) => [name, probability]);
     return { task: "classify", text: fields.text, answer: found.given.join(", ") || labels[0], notes, kinds, alignment: [], aligning: null, logit_lens: [],
       token_scores: [{ place: 0, token: found.labels[0].name, probability: found.labels[0].probability, alternatives }],
-      why: fields.why ? await explain(words, shown, vectors, best[0], attended, pause) : null };
+      why: fields.why ? explain(model.read(words), vectors, best[0], attended) : null };
+  };
+
+  // What each of the first words adds to the query: the query of the text, without that of the rest.
+  const share = async (/** @type {string[]} */ words, /** @type {number} */ count, /** @type {Pause} */ pause) => {
+    const query = model.read(words), found = [];
+    for (let place = 0; place < count; place++) {
+      await pause();
+      const rest = model.read(words.toSpliced(place, 1));
+      found.push(query.map((value, k) => value - rest[k]));
+    }
+    return found;
   };
 
   // What each word is worth for a label: by leaving it out, and by gradient x input.
-  const explain = async (/** @type {string[]} */ words, /** @type {string[]} */ shown, /** @type {Float64Array[]} */ vectors, /** @type {number} */ label,
-    /** @type {number[]} */ attended, /** @type {Pause} */ pause) => {
-    const score = (/** @type {string[]} */ some) => model.logProbability(model.match(model.read(some)), label), base = score(words), lost = [];
-    for (let place = 0; place < shown.length; place++) {
-      await pause();
-      lost.push(base - score(words.toSpliced(place, 1)));
-    }
-    const slope = model.slope(model.match(model.read(words)), label);
-    const gradient = [vectors.slice(0, shown.length).map((vector) => vector.reduce((sum, value, k) => sum + value * slope[k], 0))];
-    const overlap = (/** @type {number[][]} */ found) => engine.argmaxOverlap(found, [attended.slice(0, shown.length)]);
-    return { rows: [0], left_out: [lost], gradient, off: [], argmax_overlap: { left_out: overlap([lost]), gradient: overlap(gradient) } };
+  const explain = (/** @type {Float64Array} */ query, /** @type {Float64Array[]} */ vectors, /** @type {number} */ label, /** @type {number[]} */ attended) => {
+    const logits = model.match(query), base = model.logProbability(logits, label), slope = model.slope(logits, label);
+    const left = [vectors.map((vector) => base - model.logProbability(model.match(query.map((value, k) => value - vector[k])), label))];
+    const gradient = [vectors.map((vector) => vector.reduce((sum, value, k) => sum + value * slope[k], 0))];
+    const overlap = (/** @type {number[][]} */ found) => engine.argmaxOverlap(found, [attended.slice(0, vectors.length)]);
+    return { rows: [0], left_out: left, gradient, off: [], argmax_overlap: { left_out: overlap(left), gradient: overlap(gradient) } };
   };
   return { model, routes: { "/api/classify": answer, "/api/look": look } };
 };
 
 // Soft attention of a text over labels: its n-grams add up to a query, every label has a key.
 engine.makeClassifier = (config, weights) => {
-  const [table, keys, bias, rarity] = ["table", "keys", "bias", "rarity"].map((name) => engine.need(weights, name).data);
+  const [table, keys, bias, weightOf] = ["table", "keys", "bias", "row_weights"].map((name) => engine.need(weights, name).data);
   const { width, buckets } = config, scale = Math.sqrt(width) * engine.need(weights, "temperature").data[0], temperature = scale / Math.sqrt(width);
   const worth = (/** @type {Float64Array} */ vector, /** @type {number} */ label) => {
     let sum = 0;
@@ -62,30 +68,21 @@ engine.makeClassifier = (config, weights) => {
     return sum / scale;
   };
   const sigmoid = (/** @type {number} */ x) => 1 / (1 + Math.exp(-x));
-  // Calls `take` with each n-gram: the words it is of, its row, and its weight; those of a block have a length of 1.
-  const each = (/** @type {string[]} */ words, /** @type {(places: number[], row: number, weight: number) => void} */ take) => {
-    for (const block of engine.hashNgrams(words)) {
-      const counts = new Map();
-      for (const { hash } of block) counts.set(hash % buckets, (counts.get(hash % buckets) ?? 0) + 1);
-      const weigh = (/** @type {number} */ row) => (1 + Math.log(counts.get(row))) * rarity[row];
-      const length = Math.max(1e-9, Math.sqrt([...counts.keys()].reduce((sum, row) => sum + weigh(row) ** 2, 0)));
-      for (const { hash, places } of block) take(places, hash % buckets, weigh(hash % buckets) / counts.get(hash % buckets) / length);
-    }
-  };
   return {
     worth,
+    // N-grams of a block make a vector of the block's length, which is times the table.
     read(words) {
-      const query = new Float64Array(width);
-      each(words, (_, row, weight) => { for (let k = 0; k < width; k++) query[k] += weight * table[row * width + k]; });
+      const query = new Float64Array(width), lengths = [1.4, 1, 0.7];
+      engine.hashNgrams(words).forEach((block, number) => {
+        const counts = new Map();
+        for (const hash of block) counts.set(hash % buckets, (counts.get(hash % buckets) ?? 0) + 1);
+        for (const [row, count] of counts) counts.set(row, (1 + Math.log(count)) * weightOf[row]);
+        let sum = 0;
+        for (const value of counts.values()) sum += value ** 2;
+        const scaled = lengths[number] / Math.max(1e-9, Math.sqrt(sum));
+        for (const [row, value] of counts) for (let k = 0; k < width; k++) query[k] += scaled * value * table[row * width + k];
+      });
       return query;
-    },
-    // What each word adds to the query: an n-gram of several words is shared by them equally.
-    share(words) {
-      const found = words.map(() => new Float64Array(width));
-      each(words, (places, row, weight) => places.forEach((place) => {
-        for (let k = 0; k < width; k++) found[place][k] += (weight * table[row * width + k]) / places.length;
-      }));
-      return found;
     },
     match: (query) => Float32Array.from(bias, (value, label) => worth(query, label) + value / temperature),
     probabilities: (logits) => (config.several_labels ? logits.map(sigmoid) : engine.softmax(logits.slice())),
@@ -108,37 +105,21 @@ engine.labelWords = (text) => {
   return text.toLowerCase().match(engine.wordPattern) ?? [];
 };
 
-// The n-grams of each block by their hashes: words in a row, parts of words, and openings; each with the words it is of.
+// The hashes of the n-grams of each block: words in a row, characters, and openings.
 engine.hashNgrams = (words) => {
-  const place = (/** @type {number} */ first, /** @type {number} */ count) => Array.from({ length: count }, (_, i) => first + i).filter((i) => i >= 0 && i < words.length);
-  const single = words.map((word, i) => ({ hash: engine.crc32(word, 1), places: [i] })), marked = ["\x01", ...words, "\x02"];
-  const pairs = marked.slice(1).map((word, i) => ({ hash: engine.crc32(`${marked[i]} ${word}`, 2), places: place(i - 1, 2) }));
-  const parts = words.flatMap((word, i) => engine.hashParts(word).map((hash) => ({ hash, places: [i] })));
-  const openings = [1, 2].flatMap((length) => words.slice(length).map((word, i) => (
-    { hash: engine.crc32(`${words.slice(0, length).join(" ")}\x03${word}`, length), places: [...place(0, length), length + i] })));
-  return [[...single, ...pairs], parts, openings];
+  const codes = (/** @type {string} */ text) => Array.from(text, (letter) => /** @type {number} */ (letter.codePointAt(0)));
+  const numbers = words.map((word) => engine.mix(codes(word))), marked = [1, ...numbers, 2], letters = codes(` ${words.join(" ")} `);
+  const inARow = (/** @type {number[]} */ some, /** @type {number} */ length) => (
+    Array.from({ length: Math.max(0, some.length - length + 1) }, (_, i) => engine.mix([length, ...some.slice(i, i + length)])));
+  return [[...numbers.map((number) => engine.mix([1, number])), ...inARow(marked, 2), ...inARow(marked, 3)],
+    [2, 3, 4, 5].flatMap((length) => inARow(letters, length)),
+    [1, 2].flatMap((length) => numbers.slice(length).map((number) => engine.mix([5 + length, ...numbers.slice(0, length), number])))];
 };
 
-/** @type {Map<string, number[]>} */
-engine.knownParts = new Map(); // a text is read once for each word that is left out
-
-engine.hashParts = (word) => {
-  const known = engine.knownParts.get(word), letters = Array.from(` ${word} `), found = [];
-  if (known) return known;
-  for (let length = 3; length <= Math.min(6, letters.length); length++) {
-    for (let start = 0; start + length <= letters.length; start++) found.push(engine.crc32(letters.slice(start, start + length).join(""), 0));
-  }
-  if (engine.knownParts.size > 20000) engine.knownParts.clear();
-  engine.knownParts.set(word, found);
-  return found;
-};
-
-// The cyclic redundancy check of zlib, from a seed.
-engine.crc32 = (text, seed) => {
-  let sum = ~seed;
-  for (const byte of new TextEncoder().encode(text)) {
-    sum ^= byte;
-    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb88320 : 0);
-  }
-  return ~sum >>> 0;
+// FNV-1a over whole numbers of 32 bits, and its bits mixed at last.
+engine.mix = (numbers) => {
+  let mixed = 2166136261;
+  for (const number of numbers) mixed = Math.imul(mixed ^ number, 16777619);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 739982445);
+  return (mixed ^ (mixed >>> 12)) >>> 0;
 };

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from regard.data.labelled import word_batches
+from regard.data.labelled import word_batch
 from regard.look.attribution import Why
 from regard.look.cancel import check_cancelled
 from regard.look.inspection import Inspection, Kind, TokenScore
 from regard.model.attention import soft_attention
 from regard.model.capture import record_attention
-from regard.text.ngrams import find_places, hash_ngrams, split_words
+from regard.text.ngrams import split_words
 
 if TYPE_CHECKING:
     from regard.families.classify.pipeline import Classifier
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_LABELS, MOST_WORDS = 30, 400  # that are shown
 PROBES = 3  # texts of a snapshot
+TOGETHER = 32  # texts, each of them without one of its words
 
 
 def look_at_labels(classifier: Classifier, text: str, why: bool) -> Inspection:
@@ -32,7 +32,7 @@ def look_at_labels(classifier: Classifier, text: str, why: bool) -> Inspection:
     notes = [f"only the first {MOST_WORDS} of {len(words)} words are shown"] if len(words) > MOST_WORDS else []
     with torch.inference_mode():
         with record_attention(model) as recorded:
-            logits = _logits(model, words)  # (1, C)
+            logits = model.match(_query(model, [words]))  # (1, C)
         weights = recorded["attention"][0][0]  # (1, C)
         best = logits[0].argsort(descending=True, stable=True)[:MOST_LABELS]  # (shown labels,)
         vectors = _word_vectors(model, words)  # (words, D)
@@ -44,7 +44,7 @@ def look_at_labels(classifier: Classifier, text: str, why: bool) -> Inspection:
     notes += ["most of its words were never seen in training"] if found.is_unlike else []
     rows, places = list(range(len(shown))), list(range(min(len(words), MOST_WORDS)))
     kinds = {
-        "words": Kind(shown, words[:MOST_WORDS], attended[None, None, :, :MOST_WORDS].cpu(), rows, places),
+        "words": Kind(shown, words[:MOST_WORDS], attended[None, None].cpu(), rows, places),
         "labels": Kind(["text"], shown, weights[None, None, :, best].cpu(), [0], rows),
     }  # fmt: skip
     others = [(label.name, label.probability) for label in found.labels]
@@ -56,25 +56,15 @@ def look_at_labels(classifier: Classifier, text: str, why: bool) -> Inspection:
 
 def _explain(model: LabelAttention, words: list[str], label: int) -> Why:
     """What each word is worth for a label: by leaving it out, and by gradient x input."""
-    most = min(len(words), MOST_WORDS)
-    with torch.inference_mode():
-        base = _log_probability(model, words, label)  # (1,)
-        lost = []
-        for place in range(most):
-            check_cancelled()
-            rest = words[:place] + words[place + 1 :]
-            lost.append(float(base - _log_probability(model, rest, label)))
-        vectors = _word_vectors(model, words)  # (words, D)
-    query = vectors.sum(0).clone().requires_grad_()  # (D,)
-    logits = model.match(query[None])  # (1, C)
-    _log_probs(model, logits)[0, label].backward()
+    vectors = _word_vectors(model, words)  # (words, D)
+    query = _query(model, [words])[0].clone().requires_grad_()  # (D,)
+    chosen = _log_probs(model, model.match(query[None]))[0, label]
+    chosen.backward()
     assert query.grad is not None
-    gradient = (vectors @ query.grad)[:most].tolist()
-    return Why([0], [lost], [gradient], [])
-
-
-def _log_probability(model: LabelAttention, words: list[str], label: int) -> Tensor:
-    return _log_probs(model, _logits(model, words))[:, label]
+    with torch.inference_mode():
+        without = _log_probs(model, model.match(query - vectors))[:, label]  # (words,)
+        lost = (chosen - without).tolist()
+    return Why([0], [lost], [(vectors @ query.grad).tolist()], [])
 
 
 def _log_probs(model: LabelAttention, logits: Tensor) -> Tensor:
@@ -82,27 +72,22 @@ def _log_probs(model: LabelAttention, logits: Tensor) -> Tensor:
     return torch.nn.functional.logsigmoid(logits) if several else logits.log_softmax(-1)  # (B, C)
 
 
-def _logits(model: LabelAttention, words: list[str]) -> Tensor:
-    """(1, C)"""
-    (batch,) = word_batches([words], model.rarity.cpu().numpy())
-    here = batch.to(model.table.device)
-    return model(here.ngrams, here.weights)
+@torch.no_grad()
+def _query(model: LabelAttention, texts: list[list[str]]) -> Tensor:
+    """(texts, D)"""
+    batch = word_batch(texts, model.row_weights.cpu().numpy()).to(model.table.device)
+    return model.query(batch.ngrams, batch.weights, batch.sizes)
 
 
+@torch.no_grad()
 def _word_vectors(model: LabelAttention, words: list[str]) -> Tensor:
-    """What each word adds to the query, (words, D): an n-gram of several words is shared by them equally."""
-    (batch,) = word_batches([words], model.rarity.cpu().numpy())
-    shares, start = torch.zeros(len(words), model.config.width), 0
-    for hashes, places in zip(hash_ngrams(words), find_places(words), strict=True):
-        rows = [number % model.config.buckets for number in hashes]
-        counts = Counter(rows)
-        block = slice(start, start := start + max(1, len(counts)))  # a row has a weight of its own in each block
-        weight = dict(zip(batch.ngrams[0, block].tolist(), batch.weights[0, block].tolist(), strict=True))
-        each = torch.tensor([weight[row] / counts[row] for row in rows])  # (n-grams,)
-        vectors = model.table[rows].cpu() * each[:, None]  # (n-grams, D)
-        for mine, vector in zip(places, vectors, strict=True):
-            shares[list(mine)] += vector / max(1, len(mine))
-    return shares.to(model.table.device)
+    """What each word adds to the query, (words, D): the query of the text, without that of the rest."""
+    most, found = min(len(words), MOST_WORDS), []
+    for first in range(0, most, TOGETHER):
+        check_cancelled()
+        places = range(first, min(first + TOGETHER, most))
+        found.append(_query(model, [words[:place] + words[place + 1 :] for place in places]))
+    return _query(model, [words]) - torch.cat(found)
 
 
 def snapshot_labels(model: Any, texts: Sequence[str]) -> list[dict[str, Any]]:
@@ -111,7 +96,7 @@ def snapshot_labels(model: Any, texts: Sequence[str]) -> list[dict[str, Any]]:
     found = []
     for text in texts[:PROBES]:
         with torch.inference_mode(), record_attention(model) as recorded:
-            _logits(model, split_words(text))
+            model.match(_query(model, [split_words(text)]))
         weights = recorded["attention"][0][0, 0]  # (C,)
         best = sorted(weights.argsort(descending=True, stable=True)[:MOST_LABELS].tolist())
         names = [model.config.labels[number] for number in best]

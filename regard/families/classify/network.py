@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from regard.data.batch import LabelBatch
-from regard.data.labelled import NO_LABEL, label_batches
+from regard.data.labelled import NO_LABEL, word_batch
+from regard.engines.labels import refuse_labels
 from regard.engines.network import read_network
 from regard.engines.stored import choose_layout
-from regard.errors import FolderError
-from regard.folder import CONFIG, WEIGHTS, ModelFolder
+from regard.folder import ModelFolder
 from regard.formats import own
 from regard.model.labels import LabelAttention
-from regard.text.labels import Labelled, clean_label
 from regard.text.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from regard.families.classify.pipeline import Classifier
 
 HOTTEST, TRIES = 20.0, 60  # the highest temperature, and how often the best is looked for
 
@@ -32,13 +29,7 @@ def read(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
     layout = choose_layout(folder, {"regard-classify": own})
     model = read_network(folder, tokenizer, layout, lambda config, _: LabelAttention(config))
     assert isinstance(model, LabelAttention)
-    names = model.config.labels
-    if not names or len(set(names)) < len(names) or not all(name and name == clean_label(name) for name in names):
-        raise FolderError(
-            f"{folder.path / CONFIG} has the labels {names!s:.60}; they are different names of one line each"
-        )
-    if not float(model.temperature) > 0:  # logits are divided by it
-        raise FolderError(f"{folder.path / WEIGHTS}: temperature is {float(model.temperature):g}; it is above 0")
+    refuse_labels(folder, model.config.labels, float(model.temperature))
     return model
 
 
@@ -50,8 +41,13 @@ def find_logits(model: LabelAttention, batches: Iterable[LabelBatch], check: Cal
     for batch in batches:
         check()
         here = batch.to(model.table.device)
-        found.append(model(here.ngrams, here.weights).cpu())
+        found.append(model(here.ngrams, here.weights, here.sizes).cpu())
     return torch.cat(found)
+
+
+def logits_of(model: LabelAttention, texts: Sequence[list[str]]) -> NDArray[Any]:
+    """The same of texts that are split into words."""
+    return find_logits(model, [word_batch(texts, model.row_weights.cpu().numpy())], lambda: None).numpy()
 
 
 def label_loss(logits: Tensor, labels: Tensor, several: bool, smoothing: float = 0.0) -> Tensor:
@@ -85,20 +81,3 @@ def calibrate(logits: Tensor, batches: Sequence[LabelBatch], *, several: bool) -
         low, high = (low, right) if cost(left) < cost(right) else (left, high)
     best = (low + high) / 2
     return math.exp(best), loss(best)
-
-
-def predict(
-    classifier: Classifier, texts: Sequence[str], top: int | None, unsure: float
-) -> Iterator[tuple[tuple[str, ...], list[tuple[str, float]]]]:
-    """Of each text: the labels that are given, none below the probability `unsure`; and the `top` likeliest."""
-    model: LabelAttention = classifier.model
-    names = model.config.labels
-    batches = label_batches([Labelled((), text) for text in texts], names, model.rarity.cpu().numpy())
-    logits = find_logits(model, batches, lambda: None)  # (texts, C)
-    best = model.probabilities(logits).sort(descending=True, stable=True)  # (texts, C)
-    count = min(top or len(names), len(names))
-    kept = zip(best.indices[:, :count].tolist(), best.values[:, :count].tolist(), strict=True)
-    for given, (numbers, values) in zip(model.decide(logits), kept, strict=True):
-        labels = [(names[number], value) for number, value in zip(numbers, values, strict=True)]
-        sure = given if values[0] >= unsure else ()
-        yield sure, labels

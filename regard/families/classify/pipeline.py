@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
+import numpy as np
+
+from regard.engines.labels import LabelEngine
 from regard.errors import ConfigError, CorpusError
 from regard.families.pipeline import Pipeline, refuse_below_one
-from regard.text.classes import calibration_error, confusion, paired_test, score_classes
+from regard.text.classes import calibration_error, confusion, decide, find_probabilities, paired_test, score_classes
 from regard.text.given import a_text, several_texts
 from regard.text.labels import LabelFiles, read_labelled
 from regard.text.ngrams import split_words
@@ -55,7 +58,7 @@ class Classifier(Pipeline):
     @property
     def labels(self) -> tuple[str, ...]:
         """Every label, in the order of their keys."""
-        return tuple(self.model.config.labels)
+        return tuple(self._config.labels)
 
     @overload
     def __call__(self, texts: str) -> str | None: ...
@@ -90,8 +93,7 @@ class Classifier(Pipeline):
         every = iter(texts)
         while some := list(islice(every, together)):
             texts_as_words = [split_words(text) for text in some]
-            readable = [text for text, words in zip(some, texts_as_words, strict=True) if words]
-            found = iter(self._predict(readable, top, unsure)) if readable else iter(())
+            found = self._predict([words for words in texts_as_words if words], top, unsure)
             for words in texts_as_words:
                 if not words:  # there is nothing that a label could be of
                     yield Classification((), [])
@@ -99,7 +101,7 @@ class Classifier(Pipeline):
                 given, labels = next(found)
                 unknown = dict.fromkeys(word for word in words if self.tokenizer.id_of(word) is None)
                 is_unlike = sum(word in unknown for word in words) > UNLIKE * len(words)
-                yield Classification(given, [Label(*pair) for pair in labels], list(unknown), is_unlike)
+                yield Classification(given, labels, list(unknown), is_unlike)
 
     def evaluate(
         self, *files: str | Path, columns: Choice | None = None, keys: Choice | None = None,
@@ -137,11 +139,35 @@ class Classifier(Pipeline):
         seen: Inspection = resolve_name("regard.families.classify.look:look_at_labels")(self, text, why)
         return seen
 
-    def _predict(self, texts: list[str], top: int | None, unsure: float) -> Iterator[tuple[Any, Any]]:
-        found: Iterator[tuple[Any, Any]] = resolve_name("regard.families.classify.network:predict")(
-            self, texts, top, unsure
-        )
-        return found
+    def read_now(self) -> Self:
+        """Reads the table and the keys; the torch network is read where it is asked for."""
+        if self._fast is None and self._running.engine != "torch":
+            self._fast = LabelEngine(self._folder, self.tokenizer)
+            return self
+        return super().read_now()
+
+    @property
+    def _config(self) -> Any:
+        return self.model.config if self._fast is None else self._fast.config
+
+    def _predict(
+        self, texts: list[list[str]], top: int | None, unsure: float
+    ) -> Iterator[tuple[tuple[str, ...], list[Label]]]:
+        """Of each text: the labels that are given, none below the probability `unsure`; and the `top` likeliest."""
+        names, several = self.labels, self._config.several_labels
+        found = find_probabilities(self._logits(texts), several=several)  # (texts, C)
+        best = np.argsort(-found, axis=1, kind="stable")[:, : top or len(names)]
+        values = np.take_along_axis(found, best, axis=1)
+        given = decide(found, names, several=several)
+        for sure, numbers, probabilities in zip(given, best.tolist(), values.tolist(), strict=True):
+            labels = [Label(names[number], value) for number, value in zip(numbers, probabilities, strict=True)]
+            yield sure if probabilities[0] >= unsure else (), labels
+
+    def _logits(self, texts: list[list[str]]) -> Any:
+        """(texts, C)"""
+        if self._fast is not None:
+            return self._fast.logits(texts)
+        return resolve_name("regard.families.classify.network:logits_of")(self.model, texts)
 
 
 def _confidence(truth: Sequence[tuple[str, ...]], found: Sequence[Classification]) -> tuple[list[float], list[bool]]:

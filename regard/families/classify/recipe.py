@@ -6,31 +6,41 @@ Using a trained classifier is in `families/classify/pipeline.py`.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
 from regard.data.batch import LabelBatch
 from regard.data.labelled import EncodedTexts, encode_labelled, label_batches
-from regard.data.loader import Loader
 from regard.data.tokens import Array
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.classify.look import PROBES, snapshot_labels
 from regard.families.classify.network import calibrate, find_logits, label_loss
-from regard.families.classify.settings import EPOCHS, KINDS, LEAST_STEPS, MOST_STEPS, SIZES, USES
+from regard.families.classify.settings import (
+    DECAY,
+    KINDS,
+    LEAST_WIDTH,
+    MOST_WEIGHTS,
+    MOST_WIDTH,
+    NGRAMS,
+    SIZES,
+    STEPS,
+    USES,
+)
 from regard.families.table import count_words
 from regard.families.texts import Paths
 from regard.folder import Content
 from regard.formats import own
 from regard.formats.tokenizers import tokenizer_config
 from regard.model.labels import LabelAttention
-from regard.text.classes import score_classes
+from regard.text.classes import decide, find_probabilities, score_classes
 from regard.text.labels import LabelFiles, Labelled, hold_out_labelled, name_labels, read_labelled, refuse_swapped
 from regard.text.ngrams import count_ngrams, split_words
 from regard.text.readers.rows import Choice
@@ -38,6 +48,7 @@ from regard.text.running import named
 from regard.text.stream import ListedExamples
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_words
+from regard.training.lbfgs import LBFGS
 from regard.training.recipe import (
     Check,
     Corpus,
@@ -86,17 +97,20 @@ def read(files: LabelFiles, valid_files: LabelFiles | None, config: RunConfig) -
 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
-    """The labels, and as many updates as make the epochs full; the learning rate decays to 0 over them."""
+    """The labels, a dimension for each, and a table that suits the text; the more text, the less weights decay."""
     texts = corpus.examples.sample
-    steps = min(MOST_STEPS, max(LEAST_STEPS, EPOCHS * math.ceil(len(texts) / TrainConfig().texts_per_batch)))
+    labels = name_labels(texts)
+    width = max(LEAST_WIDTH, min(len(labels), MOST_WIDTH))
+    most = min(NGRAMS * corpus.examples.words, MOST_WEIGHTS // width)
     return {
-        "size": "tiny" if len(texts) < 50_000 else "small",
+        "size": next(size for size in reversed(SIZES) if SIZES[size]["model"]["buckets"] <= most or size == "tiny"),
         "model": {
-            "labels": name_labels(texts),
+            "labels": labels,
             "several_labels": any(len(one.labels) > 1 for one in texts),
+            "width": width,
         },
-        "train": {"decay_steps": steps, "valid_every": steps // 8},
-        "stop": {"steps": steps},
+        "train": {"weight_decay": DECAY / len(texts), "valid_every": STEPS // 6},
+        "stop": {"steps": STEPS},
     }
 
 
@@ -123,36 +137,46 @@ def encode(examples: list[Labelled], tokenizer: Tokenizer, config: RunConfig) ->
 
 
 def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
-    """Texts in random batches."""
-    texts = EncodedTexts.of(arrays, buckets=config.model.buckets)
-    rows = config.train.share(config.train.texts_per_batch)
-    loader = Loader([torch.ones(len(texts), dtype=torch.int64)], rows, config.seed)
+    """All texts at every step, in as many parts as a step has."""
+    texts = EncodedTexts.of(arrays)
+    parts = config.train.grad_accumulation or 1
+    weights = texts.find_weights(len(config.model.labels), config.model.buckets)
+    cuts = [len(texts) * number // parts for number in range(parts + 1)]
+
+    @cache
+    def batch(part: int) -> LabelBatch:
+        return texts.batch(cuts[part], cuts[part + 1], weights)
+
     facts = {
         "texts": len(texts),
         "labels": len(config.model.labels),
         "tokens": int(sum(len(block.flat) for block in texts.ngrams)),
     }
-    return TrainBatches(lambda position: texts.batch(loader.at(position)), len(loader), facts, [texts])
+    return TrainBatches(lambda position: batch(position % parts), parts, facts, [weights])
 
 
 def validator(
     examples: list[Labelled], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> Validator:
     """The loss of calibrated probabilities, accuracy and macro-F1 on held-out texts."""
-    model, rarity = config.model, batches.whole[0].rarity
-    held_out = list(label_batches(examples, model.labels, rarity))
-    truth, kept = [one.labels for one in examples], {"rarity": torch.from_numpy(rarity)}
+    model, weights = config.model, batches.whole[0]
+    held_out = list(label_batches(examples, model.labels, weights))
+    truth, kept = [one.labels for one in examples], {"row_weights": torch.from_numpy(weights)}
+
+    def give(logits: Tensor) -> list[tuple[str, ...]]:
+        found = find_probabilities(logits.numpy(), several=model.several_labels)
+        return decide(found, model.labels, several=model.several_labels)
 
     def score(network: Any, check: Check) -> Validation:
         logits = find_logits(network, held_out, check)  # (texts, C)
         temperature, loss = calibrate(logits, held_out, several=model.several_labels)
-        found = score_classes(truth, network.decide(logits), model.labels)
-        scores = {"loss": loss, "accuracy": found["accuracy"], "macro_f1": found["macro_f1"]}
+        right = score_classes(truth, give(logits), model.labels)
+        scores = {"loss": loss, "accuracy": right["accuracy"], "macro_f1": right["macro_f1"]}
         return Validation(scores, chosen=kept | {"temperature": torch.tensor([temperature])})
 
     @torch.inference_mode()
     def samples(network: Any) -> list[Sample]:
-        found = network.decide(find_logits(network, held_out[:1], check)[:PROBES])
+        found = give(find_logits(network, held_out[:1], check)[:PROBES])
         shown = zip(examples, found, strict=False)
         return [(one.text[:200], ", ".join(names), ", ".join(one.labels)) for one, names in shown]
 
@@ -162,19 +186,24 @@ def validator(
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
     """A network with fresh weights; a label's key begins from the n-grams of its name."""
-    names = [count_ngrams(split_words(label), model.buckets) for label in model.labels]
-    return LabelAttention(model, [torch.cat([torch.from_numpy(rows) for rows, _ in blocks]) for blocks in names])
+    names = [count_ngrams([split_words(label)], model.buckets) for label in model.labels]
+    return LabelAttention(model, [torch.from_numpy(np.unique(np.concatenate([b[1] for b in one]))) for one in names])
 
 
 def loss(config: RunConfig) -> Callable[[Any, LabelBatch], tuple[Tensor, int]]:
     """Cross-entropy of the labels."""
 
     def batch_loss(model: Any, batch: LabelBatch) -> tuple[Tensor, int]:
-        logits = model(batch.ngrams, batch.weights)  # (B, C)
+        logits = model(batch.ngrams, batch.weights, batch.sizes)  # (B, C)
         smoothing = config.train.label_smoothing
         return label_loss(logits, batch.labels, config.model.several_labels, smoothing), len(logits)
 
     return batch_loss
+
+
+def optimizer(model: nn.Module, config: TrainConfig) -> LBFGS:
+    """Every step sees all texts, and the loss is convex."""
+    return LBFGS(model.parameters(), config.learning_rate or 1.0, config.weight_decay)
 
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
@@ -208,6 +237,7 @@ CLASSIFY = Recipe(
     validator=validator,
     build=build,
     loss=loss,
+    optimizer=optimizer,
     pack=pack,
     where="regard.families.classify.recipe:CLASSIFY",
     snapshot=snapshot,

@@ -7,22 +7,25 @@ from regard.training.settings import EVERY, setting_names
 
 KINDS: dict[str, Settings] = {
     "ngrams": {
-        "model": {"heads": 1, "dropout": 0.1},
+        "model": {"heads": 1, "dropout": 0.0},
         "text": {"tokenizer": "word", "lowercase": True},
-        # With Adam's usual epsilon, n-grams that occur once would weigh as much as those that occur often.
-        "train": {"learning_rate": 0.02, "adam_epsilon": 1e-3, "warmup_steps": 50, "schedule": "linear",
-                  "label_smoothing": 0.0, "max_grad_norm": 1000.0, "average_checkpoints": 3},
+        "train": {"learning_rate": 1.0, "warmup_steps": 1, "schedule": "constant", "label_smoothing": 0.0,
+                  "max_grad_norm": 1e9, "average_checkpoints": 1},
     },
 }  # fmt: skip
 
 SIZES: dict[str, Settings] = {
-    "tiny": {"model": {"width": 16, "buckets": 2**18}},
-    "small": {"model": {"width": 32, "buckets": 2**19}},
-    "base": {"model": {"width": 64, "buckets": 2**20}},
-    "big": {"model": {"width": 128, "buckets": 2**21}},
+    "tiny": {"model": {"buckets": 2**15}},
+    "small": {"model": {"buckets": 2**17}},
+    "base": {"model": {"buckets": 2**19}},
+    "big": {"model": {"buckets": 2**21}},
 }
 
-EPOCHS, LEAST_STEPS, MOST_STEPS = 12, 400, 12_000  # of a run where nothing else is asked for
+LEAST_WIDTH, MOST_WIDTH = 4, 64  # dimensions; as many as labels between them
+MOST_WEIGHTS = 2**25  # of a table, unless a size is asked for
+NGRAMS = 3  # different ones for each word of the training text, or more
+DECAY = 0.1  # weight decay of a run, times its number of texts: logistic regression with C=10
+STEPS = 60
 
-OWN = setting_names(model="buckets dropout", train="held_out texts_per_batch")
+OWN = setting_names(model="buckets", train="held_out")
 USES = dict.fromkeys(KINDS, (EVERY | OWN) - setting_names(model="max_positions"))
