@@ -62,6 +62,7 @@ bench: setup
 	$(BIN)/python bench/shakespeare.py --data $(DATA)/tinyshakespeare --json bench/results/shakespeare.json
 	$(BIN)/python bench/fill.py --data $(DATA)/multi30k --json bench/results/fill.json
 	$(BIN)/python bench/babi.py --data $(DATA)/babi --json bench/results/babi.json
+	$(BIN)/python bench/classify.py --data $(DATA)/classify --json bench/results/classify.json
 	$(BIN)/python bench/faults.py --json bench/results/faults.json
 	$(BIN)/python bench/shapes.py --json bench/results/shapes.json
 	$(BIN)/python bench/look.py --json bench/results/look.json
