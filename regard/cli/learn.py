@@ -24,7 +24,9 @@ def learn(
         bool, typer.Option("--prepare", help="Train the small models of the course first; it takes some minutes.")
     ] = False,
 ) -> None:
-    """Learn how attention works: a course of experiments on models of your own, as a page that works offline.
+    """Learn how attention works: a course of experiments on models of your own.
+
+    It is written as a page that works offline.
 
     Example:
       regard learn --prepare

@@ -69,7 +69,9 @@ def search(
     columns: Columns = None,
     keys: Keys = None,
 ) -> None:
-    """Search lines of text by meaning: the nearest to a query, with score and line number.
+    """Search lines of text by meaning.
+
+    The nearest lines to a query, with score and line number.
 
     Example:
       regard search models/all-MiniLM-L6-v2 manual.txt "how do I resume a run?" --top 3 --index manual.index

@@ -13,6 +13,13 @@ SUPPRESSED_LOGIT = -1e9  # a logit so low that its probability is exactly 0; fin
 CONSENSUS_TEMPERATURE = 0.5  # of translations that are sampled, of which one is taken (bench/consensus.py)
 
 
+def refuse_below_one(**numbers: int | None) -> None:
+    """Counts must be at least 1."""
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise ConfigError(f"{name}={number}: it must be at least 1")
+
+
 @dataclass(frozen=True)
 class Search:
     """Settings of greedy and beam search."""

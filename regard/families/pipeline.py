@@ -181,10 +181,3 @@ def generation_of(folder: ModelFolder, tokenizer: Any, *, is_translator: bool) -
         raise FolderError(f"{folder.folder} fills up rows with the id {tokenizer.pad_id}, which also closes a text "
                           f"({closing}); texts of unequal length could not be distinguished")  # fmt: skip
     return found
-
-
-def refuse_below_one(**numbers: int | None) -> None:
-    """Counts must be at least 1."""
-    for name, number in numbers.items():
-        if number is not None and number < 1:
-            raise ConfigError(f"{name}={number}: it must be at least 1")

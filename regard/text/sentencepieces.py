@@ -5,6 +5,7 @@ Has what a translator needs of a Tokenizer. Needs the package sentencepiece, an 
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,15 @@ class SentencePieces:
     def encode_all(self, texts: Sequence[str], *, is_part: bool = False) -> list[list[int]]:
         """The ids of each source text, closed by the end unless they are parts."""
         return self._encode(self._source, texts, is_part)
+
+    def encode_ends(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+        """The ids of each source text, closed, and where in it each ends; an estimate where it is normalized."""
+        split: list[list[str]] = self._source.encode(list(texts), out_type=str)
+        found = []
+        for ids, text, pieces in zip(self.encode_all(texts), texts, split, strict=True):
+            ends = list(accumulate(map(len, pieces), initial=-1))[1:]  # the first has a space that the text has not
+            found.append((ids, [*(min(len(text), max(0, end)) for end in ends), 0]))  # the closing one has no place
+        return found
 
     def may_lack(self, ids: Sequence[int]) -> bool:
         """Whether part of their text may be unknown."""

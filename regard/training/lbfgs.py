@@ -34,7 +34,7 @@ class LBFGS(torch.optim.Optimizer):
         gradient = torch.cat([p.grad.flatten() for p in group["params"]])  # (n,)
         memory = self.state[group["params"][0]]
         if not memory:
-            memory |= {"begin": weights, "moves": weights.new_zeros(0, len(weights)),
+            memory |= {"begin": weights.clone(), "moves": weights.new_zeros(0, len(weights)),
                        "changes": weights.new_zeros(0, len(weights))}  # fmt: skip
         gradient += group["weight_decay"] * (weights - memory["begin"])
         if "weights" in memory:

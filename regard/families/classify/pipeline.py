@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
+from regard.decoding.settings import refuse_below_one
 from regard.engines.labels import LabelEngine
 from regard.errors import ConfigError, CorpusError
-from regard.families.pipeline import Pipeline, refuse_below_one
+from regard.families.pipeline import Pipeline
 from regard.text.classes import calibration_error, confusion, decide, find_probabilities, paired_test, score_classes
 from regard.text.given import a_text, several_texts
 from regard.text.labels import LabelFiles, read_labelled

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.decoding.settings import refuse_below_one
 from regard.engines.options import EngineOptions
 from regard.errors import ConfigError, FolderError
 from regard.families.encode.embedding import Embeds
 from regard.families.fill import MASK, TOP
-from regard.families.pipeline import refuse_below_one
 from regard.folder import ModelFolder
 from regard.text.given import a_text, name_unknown, unknown_parts
 from regard.text.readers.rows import Choice

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from regard.decoding.settings import BEAM, Search
+from regard.decoding.settings import BEAM, Search, refuse_below_one
 from regard.errors import ConfigError
-from regard.families.pipeline import refuse_below_one
 from regard.text.given import a_text
 from regard.text.terms import Terms
 

@@ -14,10 +14,9 @@ from shutil import rmtree
 from typing import Any
 
 from regard.config import Settings, merge
-from regard.decoding.settings import BEAM
+from regard.decoding.settings import BEAM, refuse_below_one
 from regard.errors import ConfigError, CorpusError, RunError
 from regard.families.bulk import PARTS, RECORD, BulkFile, Work, answer_parts, keep_record, owned, run_here
-from regard.families.pipeline import refuse_below_one
 from regard.families.translate.lines import translate_plainly
 from regard.families.translate.recipe import CHUNK, TRANSLATE
 from regard.files import hash_file

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 from regard.alignment.links import Links
 from regard.decoding.found import hold
-from regard.decoding.settings import BEAM, Search
+from regard.decoding.settings import BEAM, Search, refuse_below_one
 from regard.engines.layout import default_limit
 from regard.engines.options import EngineOptions
 from regard.engines.stored import alignment_of, longest_source, sentences_per_line
 from regard.errors import ConfigError
-from regard.families.pipeline import Pipeline, refuse_below_one
+from regard.families.pipeline import Pipeline
 from regard.families.translate.aligner import Aligner, align_pairs, score_alignment
 from regard.families.translate.asked import TranslateOptions
 from regard.families.translate.parts import Part, Sentences, share_prefix, split_lines

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.decoding.settings import TEMPERATURE, TOKENS, Sampling
+from regard.decoding.settings import TEMPERATURE, TOKENS, Sampling, refuse_below_one
 from regard.errors import ConfigError
-from regard.families.pipeline import Pipeline, refuse_below_one
+from regard.families.pipeline import Pipeline
 from regard.text.given import a_text, name_unknown, several_texts, unknown_parts
 from regard.text.readers.rows import Choice
 
