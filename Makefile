@@ -37,7 +37,7 @@ test: style
 	shared=$$(mktemp -d); trap 'rm -rf "$$shared"' EXIT; export REGARD_TESTS="$$shared"; \
 	$(BIN)/mypy > "$$shared/types" 2>&1 & types=$$!; \
 	{ $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(FORKING)) && \
-	$(BIN)/python -m pytest -n auto --dist worksteal $(FORKING); }; tests=$$?; \
+	$(BIN)/python -m pytest -n auto --dist loadfile $(FORKING); }; tests=$$?; \
 	wait $$types; types=$$?; cat "$$shared/types"; test $$types -eq 0 -a $$tests -eq 0
 
 # The site, in build/site; it works from a disk.

@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ OWN: dict[str, dict[str, Any]] = {  # with some fifteen batches to an epoch
     }),
     "fill": merge(SHAPE, {"model": {"max_positions": 64}, "train": {"tokens_per_batch": 300}}),
     "answer": {"model": {"restarts": 2}, "train": {"questions_per_batch": 10}},
-    "classify": {"model": {"width": 8, "buckets": 2**10}, "train": {"texts_per_batch": 20}},
+    "classify": {"model": {"width": 8, "buckets": 2**10}},
 }  # fmt: skip
 LABELS = ("statement", "question")
 
@@ -83,9 +84,14 @@ def import_with(work: Callable[[], object], place: Path) -> None:
     threads do not survive a fork."""
     child = os.fork()
     if child == 0:
-        work()
-        (place / "imported").write_text("\n".join(sys.modules))
-        os._exit(0)
+        try:
+            work()
+            (place / "imported").write_text("\n".join(sys.modules))
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)  # else the child would go on as its parent does
     assert os.waitpid(child, 0)[1] == 0
     for name in (place / "imported").read_text().split("\n"):
         with contextlib.suppress(ImportError, TypeError):

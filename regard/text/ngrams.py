@@ -27,7 +27,7 @@ WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 SHORTEST, LONGEST = 2, 5  # characters in a row
 IN_A_ROW, OPENING = 3, 2  # words
 BLOCKS = ("words", "characters", "openings")
-SCALES = (1.4, 1.0, 0.7)  # lengths of the blocks
+SCALES = (1.0, 1.0, 0.5)  # lengths of the blocks
 BEGIN, END = 1, 2  # the words before the first and after the last
 Numbers = NDArray[Any]
 

@@ -72,7 +72,7 @@ engine.makeClassifier = (config, weights) => {
     worth,
     // N-grams of a block make a vector of the block's length, which is times the table.
     read(words) {
-      const query = new Float64Array(width), lengths = [1.4, 1, 0.7];
+      const query = new Float64Array(width), lengths = [1, 1, 0.5];
       engine.hashNgrams(words).forEach((block, number) => {
         const counts = new Map();
         for (const hash of block) counts.set(hash % buckets, (counts.get(hash % buckets) ?? 0) + 1);
