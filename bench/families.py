@@ -91,7 +91,7 @@ def import_with(work: Callable[[], object], place: Path) -> None:
         except BaseException:
             traceback.print_exc()
         finally:
-            os._exit(1)  # else the child would go on as its parent does
+            os._exit(1)  # else the child would continue as its parent does
     assert os.waitpid(child, 0)[1] == 0
     for name in (place / "imported").read_text().split("\n"):
         with contextlib.suppress(ImportError, TypeError):
