@@ -25,6 +25,7 @@ from regard.model.blocks import Block
 from regard.training.checkpoint import flatten_optimizer
 from regard.training.diagnose import Diverged, first_bad_layer
 from regard.training.distributed import Command, Replicas, Shards, World, wholes
+from regard.training.lbfgs import LBFGS
 from regard.training.optim import learning_rate, make_optimizer, set_learning_rate
 
 RISE = 2.0  # a loss this many times that of the first step is worse than knowing nothing
@@ -153,7 +154,9 @@ class Trainer(Generic[B]):
         self.step += 1
         loss, norm = (loss / labels, self._gradients.norm() / labels) if labels else (math.nan, 0.0)
         rate = 0.0 if is_rehearsal else learning_rate(self.step, self.config, self.cooldown)
-        is_good = math.isfinite(loss) and math.isfinite(norm) and loss <= RISE * (self.first_loss or loss)
+        may_rise = isinstance(self.optimizer, LBFGS)  # which goes back by itself where a step went too far
+        is_low = may_rise or loss <= RISE * (self.first_loss or loss)
+        is_good = math.isfinite(loss) and math.isfinite(norm) and is_low
         if is_good:
             self.first_loss = self.first_loss or loss
             self._gradients.scale(min(1.0, self.config.max_grad_norm / (norm + 1e-6)) / labels)
