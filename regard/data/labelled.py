@@ -34,6 +34,11 @@ class EncodedTexts:
         counts = tuple(arrays[f"{name}.counts"] for name in BLOCKS)
         return cls(ngrams, counts, TokenLists.named("labels", arrays))
 
+    @classmethod
+    def of_examples(cls, examples: Sequence[Labelled], labels: Sequence[str], buckets: int) -> EncodedTexts:
+        """Of texts that fit into memory."""
+        return cls.of(_with_anchors(encode_labelled(examples, labels, buckets)))
+
     def batch(self, first: int, last: int, weights: Array) -> LabelBatch:
         """The texts from `first` until before `last`; weights: of each row of the table, (buckets,)."""
         chosen = np.arange(first, last)
@@ -61,27 +66,51 @@ class EncodedTexts:
         order = np.argsort(numbers, kind="stable")
         texts = np.split(of[order], np.bincount(numbers, minlength=labels).cumsum()[:-1])  # of each label
         seen = sum(np.bincount(lists.flat, minlength=buckets) for lists in self.ngrams)  # (buckets,)
-        every = self._count(of, buckets) + labels * DOUBT  # (buckets,)
-        most = np.zeros(buckets)
-        for mine in texts:
-            here = self._count(mine, buckets) + DOUBT  # (buckets,)
-            there = every - here
-            np.maximum(most, np.abs(np.log(here / here.sum()) - np.log(there / there.sum())), out=most)
+        here = [self._count(mine) for mine in texts]  # of each label its rows, and how many of its texts have each
+        every = np.full(buckets, labels * DOUBT)  # (buckets,)
+        for rows, counts in here:
+            every[rows] += counts
+        sizes = np.array([counts.sum() for _, counts in here]) + buckets * DOUBT  # (labels,)
+        shift = np.log(every.sum() - sizes) - np.log(sizes)  # (labels,)
+        most = _most_without([rows for rows, _ in here], shift, np.log(every - DOUBT))
+        for (rows, counts), by in zip(here, shift, strict=True):
+            ratio = np.abs(np.log(counts + DOUBT) - np.log(every[rows] - counts - DOUBT) + by)
+            most[rows] = np.maximum(most[rows], ratio)
         rarity = np.log((1 + len(self)) / (1 + np.minimum(seen, len(self)))) + 1
         return (rarity * np.sqrt(most)).astype(np.float32)
 
-    def _count(self, texts: Array, buckets: int) -> Array:
-        """How many of these texts have each row, (buckets,); of a row in several blocks, in all of them together."""
-        found = np.zeros(buckets)
+    def _count(self, texts: Array) -> tuple[Array, Array]:
+        """The rows that these texts have, and how many have each; of a row in several blocks, in all of them."""
+        found = []
         for lists in self.ngrams:
-            sizes = lists.lengths.astype(np.int64)
-            before, mine = sizes.cumsum() - sizes, sizes[texts]
-            places = np.repeat(before[texts] - (mine.cumsum() - mine), mine) + np.arange(mine.sum())
-            found += np.bincount(lists.flat[places], minlength=buckets)
-        return found
+            mine = lists.lengths[texts].astype(np.int64)
+            places = np.repeat(lists.starts(texts) - (mine.cumsum() - mine), mine) + np.arange(mine.sum())
+            found.append(lists.flat[places])
+        return np.unique(np.concatenate(found), return_counts=True)
 
     def __len__(self) -> int:
         return len(self.labels)
+
+
+def _most_without(rows: list[Array], shift: Array, others: Array) -> Array:
+    """Of each row of the table the largest |shift - others| of a label without it, (buckets,); 0 where all have it.
+
+    rows: that each label has. The largest is that of the label with the least or the largest shift, and few labels need
+    be asked: of thousands, nearly every row is missing in the first.
+    """
+    found = np.zeros(len(others))
+    has = np.zeros(len(others), bool)
+    for order in (np.argsort(shift), np.argsort(-shift)):
+        waiting = np.arange(len(others))
+        for label in order:
+            has[rows[label]] = True
+            left = waiting[~has[waiting]]
+            found[left] = np.maximum(found[left], np.abs(shift[label] - others[left]))
+            waiting = waiting[has[waiting]]
+            has[rows[label]] = False
+            if not len(waiting):
+                break
+    return found
 
 
 def encode_labelled(examples: Sequence[Labelled], labels: Sequence[str], buckets: int) -> dict[str, Array]:
@@ -113,8 +142,11 @@ def word_batch(texts: Sequence[list[str]], weights: Array) -> LabelBatch:
     return _batch(_encode(texts, [[] for _ in texts], len(weights)), weights)
 
 
-def _batch(arrays: dict[str, Array], weights: Array) -> LabelBatch:
+def _with_anchors(arrays: dict[str, Array]) -> dict[str, Array]:
     sizes = {name: array for name, array in arrays.items() if name.endswith(".sizes")}
-    anchors = {name.replace(".sizes", ".anchors"): find_anchors(array) for name, array in sizes.items()}
-    texts = EncodedTexts.of(arrays | anchors)
+    return arrays | {name.replace(".sizes", ".anchors"): find_anchors(array) for name, array in sizes.items()}
+
+
+def _batch(arrays: dict[str, Array], weights: Array) -> LabelBatch:
+    texts = EncodedTexts.of(_with_anchors(arrays))
     return texts.batch(0, len(texts), weights)

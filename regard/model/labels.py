@@ -53,6 +53,34 @@ class LabelAttention(nn.Module):
         for direction, rows in zip(directions, names, strict=True):
             self.table.index_add_(0, rows, direction.expand(len(rows), -1))
 
+    @property
+    def is_tuned(self) -> bool:
+        """Of a network in training, whether it took over another: n-grams of a fresh one are weighed in its batches."""
+        return bool((self.row_weights != 1).any())
+
+    @torch.no_grad()
+    def adopt(self, weights: dict[str, Tensor], names: Sequence[Tensor]) -> None:
+        """Takes over a network that has the first of these labels: it gives them the logits that they had.
+
+        The keys of the other labels begin from the n-grams of their names, orthogonal to the rest where there is room.
+        """
+        old, width = weights["keys"].shape
+        scale = weights["temperature"]  # logits are no longer divided by it
+        self.table[:, :width] = weights["table"] / scale
+        self.table[:, width:] = 0
+        self.bias[:old] = weights["bias"] / scale
+        self.row_weights.copy_(weights["row_weights"])
+        directions = self.keys / math.sqrt(self.config.width)  # (C, D)
+        directions[:old, :width], directions[:old, width:] = weights["keys"] / math.sqrt(width), 0
+        for label, rows in enumerate(names[old:], start=old):
+            rest = directions[label]
+            if label < self.config.width:  # what is left of it when its part along the others is taken away
+                basis = torch.linalg.qr(directions[:label].T)[0]  # (D, labels before it)
+                rest = rest - basis @ (basis.T @ rest)
+            directions[label] = F.normalize(rest, dim=0)
+            self.table.index_add_(0, rows, directions[label].expand(len(rows), -1))
+        self.keys.copy_(directions * math.sqrt(self.config.width))
+
     def query(self, ngrams: Tensor, weights: Tensor, sizes: Tensor) -> Tensor:
         """ngrams, weights (all n-grams,), sizes (blocks, B) -> (B, D)."""
         starts = sizes.flatten().cumsum(0) - sizes.flatten()  # (blocks * B,)

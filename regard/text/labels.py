@@ -174,7 +174,7 @@ def read_labelled(files: LabelFiles) -> tuple[list[Labelled], list[LeftOut]]:
 
 
 def name_labels(examples: Iterable[Labelled], known: Sequence[str] = ()) -> list[str]:
-    """Every label, those that are known first and then by name; an error where they cannot be distinguished or learned.
+    """Every label, those that are known first and then by name; an error where they cannot be distinguished.
 
     known: of a model that learns more.
     """
@@ -186,11 +186,13 @@ def name_labels(examples: Iterable[Labelled], known: Sequence[str] = ()) -> list
     if twins := [group for group in alike.values() if len(group) > 1]:
         shown = "; ".join(" and ".join(f"{name!r} ({counts[name]})" for name in group) for group in twins[:MOST_SHOWN])
         raise CorpusError(f"labels that differ by case alone would be kept apart: {shown}; write each label one way")
-    if len(names) < 2:
-        raise CorpusError(
-            f"all {sum(counts.values())} texts have the label {names[0]!r}; at least two labels are needed"
-        )
     return names
+
+
+def refuse_one_label(examples: Sequence[Labelled]) -> None:
+    """An error where there is nothing to choose between."""
+    if len(names := {label for one in examples for label in one.labels}) < 2:
+        raise CorpusError(f"every text has the label {min(names)!r}; at least two labels are needed")
 
 
 def refuse_swapped(examples: Sequence[Labelled]) -> None:

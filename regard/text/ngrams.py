@@ -28,7 +28,9 @@ SHORTEST, LONGEST = 2, 5  # characters in a row
 IN_A_ROW, OPENING = 3, 2  # words
 BLOCKS = ("words", "characters", "openings")
 SCALES = (1.0, 1.0, 0.5)  # lengths of the blocks
+SKETCH = 512  # dimensions of a dense vector
 BEGIN, END = 1, 2  # the words before the first and after the last
+MOST_REMEMBERED, LONGEST_REMEMBERED = 2**16, 32  # words whose numbers are, and their letters: some 20 MB at most
 Numbers = NDArray[Any]
 
 
@@ -47,14 +49,21 @@ def mix(*columns: Numbers | int) -> Numbers:
         return np.atleast_1d(mixed ^ (mixed >> np.uint32(12)))
 
 
-@lru_cache(200_000)
 def hash_word(word: str) -> int:
-    """The number of a word: `mix` of its characters, in plain whole numbers, which is faster for a few."""
+    """The number of a word: `mix` of its characters. Long words are not remembered: a server's memory is bounded."""
+    return _remembered(word) if len(word) <= LONGEST_REMEMBERED else _hash(word)
+
+
+def _hash(word: str) -> int:
+    """In plain whole numbers, which is faster for a few."""
     mixed = 2166136261
     for character in word:
         mixed = (mixed ^ ord(character)) * 16777619 % 2**32
     mixed = (mixed ^ mixed >> 15) * 739982445 % 2**32
     return mixed ^ mixed >> 12
+
+
+_remembered = lru_cache(MOST_REMEMBERED)(_hash)
 
 
 def _code_points(text: str) -> Numbers:
@@ -104,6 +113,22 @@ def count_ngrams(texts: Sequence[Sequence[str]], buckets: int) -> list[tuple[Num
         rows = (unique & np.uint64(2**32 - 1)).astype(np.int64)
         found.append((sizes, rows, (1 + np.log(counts)).astype(np.float32)))
     return found
+
+
+def sketch(texts: Sequence[Sequence[str]], weights: Numbers) -> Numbers:
+    """Dense vectors of these texts, (texts, SKETCH), whose products are about those of their n-grams: every row of the
+    table is added to, or taken from, the dimension that its hash names (Weinberger et al. 2009).
+
+    weights: of each row of the table.
+    """
+    found = np.zeros((len(texts), SKETCH))
+    for block, (sizes, rows, counts) in enumerate(count_ngrams(texts, len(weights))):
+        counted = weigh(block, sizes, rows, counts, weights)
+        hashes = mix(0, rows)
+        signed = np.where(hashes >> np.uint32(31), counted, -counted)
+        places = np.repeat(np.arange(len(texts)), sizes) * SKETCH + hashes % np.uint32(SKETCH)
+        found += np.bincount(places.astype(np.int64), signed, minlength=found.size).reshape(found.shape)
+    return found.astype(np.float32)
 
 
 def weigh(block: int, sizes: Numbers, rows: Numbers, counts: Numbers, weights: Numbers) -> Numbers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from regard.files import hash_file
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 from regard.training.lineage import describe_base
-from regard.training.recipe import Recipe
+from regard.training.recipe import Corpus, Recipe
 
 Start = Path | tuple[Path, Path]  # a model, or an encoder and a decoder
 GENTLER = 0.25  # of the usual learning rate: weights that know something should not be shaken
@@ -81,7 +81,14 @@ class InitFrom:
         name = f"{encoder.name} and {decoder.name}"
         return cls(name, f"{encoder} and {decoder}", model, tokenizer, weights, every, bases)
 
-    def shape(self, wanted: Settings) -> Settings:
+    def extended(self, recipe: Recipe, corpus: Corpus) -> InitFrom:
+        """The same, with what this text needs beside it."""
+        if recipe.extend is None:
+            return self
+        model, tokenizer, weights = recipe.extend(corpus, self.model, self.tokenizer, self.weights)
+        return replace(self, model=model, tokenizer=tokenizer, weights=weights)
+
+    def shape(self, wanted: Settings, usual_rate: float | None) -> Settings:
         """The settings, with the shape of this model; dropout is the one thing about it that may still be chosen."""
         given = wanted.get("model", {})
         if wanted.get("size") or set(given) - {"dropout"}:
@@ -92,7 +99,7 @@ class InitFrom:
         kept = self.model.model_dump()
         if self.model.encoder and "dropout" in given:
             kept["encoder"]["dropout"] = given["dropout"]
-        rate = GENTLER * default_learning_rate(self.model.width)
+        rate = usual_rate or GENTLER * default_learning_rate(self.model.width)
         return merge(merge({"train": {"learning_rate": rate}}, wanted), {"model": kept | given})
 
     def keep(self, path: Path) -> None:

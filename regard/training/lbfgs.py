@@ -5,7 +5,7 @@ Knows gradients only, not the loss: whether a step went too far is seen by the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -21,8 +21,14 @@ class LBFGS(torch.optim.Optimizer):
     Liu and Nocedal 1989. The memory is that of one flat vector of all weights, kept under the first of them.
     """
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float) -> None:
+    def __init__(
+        self, parameters: Iterable[Tensor], lr: float, weight_decay: float, times: Sequence[float] | None = None
+    ) -> None:
+        """times: how many times as much each parameter decays."""
         super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay})
+        (group,) = self.param_groups
+        sizes = torch.tensor([p.numel() for p in group["params"]])
+        self._decay = weight_decay * torch.tensor(times or [1.0] * len(sizes)).repeat_interleave(sizes)  # (n,)
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
@@ -36,7 +42,7 @@ class LBFGS(torch.optim.Optimizer):
         if not memory:
             memory |= {"begin": weights.clone(), "moves": weights.new_zeros(0, len(weights)),
                        "changes": weights.new_zeros(0, len(weights))}  # fmt: skip
-        gradient += group["weight_decay"] * (weights - memory["begin"])
+        gradient += self._decay.to(weights.device) * (weights - memory["begin"])
         if "weights" in memory:
             move, change = weights - memory["weights"], gradient - memory["gradient"]
             if move @ change > 1e-10 * (change @ change):

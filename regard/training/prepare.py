@@ -183,11 +183,15 @@ def _prepare_new(
     stamps = stamp_files(corpus)
     with named(corpus.paths.values()):
         yield from survey(corpus, check)
-    config = decide(recipe, corpus, init_from.shape(wanted) if init_from else wanted)
+    if init_from:
+        with named(corpus.paths.values()):
+            init_from = init_from.extended(recipe, corpus)
+    config = decide(recipe, corpus, init_from.shape(wanted, recipe.tuned_rate) if init_from else wanted)
     refuse_unused(recipe, wanted, config)
     yield Preparing(LEARNING, 0)
     check()
-    tokenizer = init_from.tokenizer if init_from else recipe.learn(corpus, config, check)
+    with named(corpus.paths.values()):
+        tokenizer = init_from.tokenizer if init_from else recipe.learn(corpus, config, check)
     check()
     if not init_from:
         config = change(config, {"model": {"vocab_size": tokenizer.vocab_size}})

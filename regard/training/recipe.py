@@ -20,6 +20,7 @@ from regard.text.tokenizer import Tokenizer
 from regard.training.optim import make_optimizer
 
 Check = Callable[[], None]  # called often during long work; raises to stop
+Parts = tuple[ModelConfig, Tokenizer, dict[str, Tensor]]  # of a model: its shape, its tokenizer, its weights
 Sample = tuple[str, ...]  # what a model was given, what it made of it, and what it should have, if that is known
 
 
@@ -134,7 +135,11 @@ class Recipe:
     optimizer: Callable[[nn.Module, TrainConfig], optim.Optimizer] = make_optimizer
     config: type[RunConfig] = RunConfig  # with a section of its own, if it has settings of its own
     # A translator of an encoder's folder and a decoder's: shape, tokenizer, and the weights that they have for it.
-    join: Callable[[ModelFolder, ModelFolder], tuple[ModelConfig, Tokenizer, dict[str, Tensor]]] | None = None
+    join: Callable[[ModelFolder, ModelFolder], Parts] | None = None
+    # Of the text and a model that is fine-tuned on it: what the model is before the first step, as with more labels.
+    extend: Callable[[Corpus, ModelConfig, Tokenizer, dict[str, Tensor]], Parts] | None = None
+    kept_by_batches: tuple[str, ...] = ()  # of the weights it is fine-tuned from, what batches get as the array start.…
+    tuned_rate: float | None = None  # the learning rate of fine-tuning; else a quarter of the usual one
     # Of the finished model, the encoded text it learned from and the examples held out:
     artifacts: Callable[[nn.Module, dict[str, Array], list[Any], Tokenizer], Artifacts] = no_artifacts
     # Of a model in training and the examples held out: its attention on a few of them.

@@ -44,14 +44,16 @@ def set_up(
     run: Path, task: Recipe, config: RunConfig, tokenizer: Tokenizer, state: TrainState, world: World
 ) -> tuple[Trainer[Any], TrainBatches]:
     """A trainer at the run's current step, and its batches."""
-    batches = task.batches(TokenStore(run).arrays(), tokenizer, config)
+    begin = open_tensors(run / START)[0] if (run / START).exists() else {}
+    known = {f"start.{name}": begin[name].numpy() for name in task.kept_by_batches if name in begin}
+    batches = task.batches(TokenStore(run).arrays() | known, tokenizer, config)
     store = CheckpointStore(run / STATE)
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = task.build(config.model, tokenizer)
     if state.step:
         restore_weights(model, store.get("weights", state.step))
-    elif (run / START).exists():
-        restore_weights(model, model.state_dict() | open_tensors(run / START)[0])  # what is not there is fresh
+    elif begin:
+        restore_weights(model, model.state_dict() | begin)  # what is not there is fresh
     if world.size > 1 and config.shard and (config.train.grad_accumulation or world.size) % world.size:
         raise ConfigError(f"train.grad_accumulation={config.train.grad_accumulation} cannot be shared equally by "
                           f"{world.size} workers, as a sharded run must; set train.grad_accumulation="

@@ -205,7 +205,7 @@ ROWS = [(label, f"{word} {number}") for number in range(6) for label, word in ((
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([("x", "one"), ("x", "two")], "all 2 texts have the label 'x'; at least two labels are needed"),
+        ([("x", "one"), ("x", "two")], "rows.tsv: every text has the label 'x'; at least two labels are needed"),
         ([*ROWS, ("X", "three")], r"differ by case alone.*'X' \(1\) and 'x' \(6\)"),
         ([("x", "one"), ("y", "two")], "one for each label; at least one label needs two"),
         ([("x", " "), ("y", "")], "no text has a label"),
@@ -231,12 +231,10 @@ def test_a_label_with_one_text_is_kept_to_learn_from(tmp_path):
     assert train(tmp_path, [*ROWS, ("z", "once")]).labels == ("x", "y", "z")
 
 
-def test_a_label_that_a_model_does_not_have_is_refused_when_it_is_fine_tuned(classifier_folder, tmp_path):
-    path = write_lines(tmp_path / "rows.tsv", ["\t".join(row) for row in ROWS])
-    with pytest.raises(
-        regard.CorpusError, match=r"rows.tsv line \d+ has '[xy]'; the model .* has the labels de, en, fr"
-    ):
-        regard.train("classify", to=tmp_path / "m", start=classifier_folder, text=path)
+@pytest.mark.parametrize("count", [2, 3, 5, 7, 65])
+def test_there_may_be_any_number_of_labels(count, tmp_path):
+    rows = [(f"l{n % count}", f"word{n % count} here {n}") for n in range(4 * count)]
+    assert len(train(tmp_path, rows).labels) == count
 
 
 def test_thousands_of_labels_and_a_text_of_a_megabyte(tmp_path):

@@ -21,7 +21,7 @@ from regard.formats import own
 from regard.model.labels import LabelAttention
 from regard.text.tokenizer import Tokenizer
 
-HOTTEST, TRIES = 20.0, 60  # the highest temperature, and how often the best is looked for
+HOTTEST, TRIES = 20.0, 32  # the highest temperature, and how often the best is looked for
 
 
 def read(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:

@@ -7,7 +7,7 @@ Using a trained classifier is in `families/classify/pipeline.py`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import cache
 from typing import Any
 
@@ -25,8 +25,10 @@ from regard.families.classify.look import PROBES, snapshot_labels
 from regard.families.classify.network import calibrate, find_logits, label_loss
 from regard.families.classify.settings import (
     DECAY,
+    FIRM,
     KINDS,
     LEAST_WIDTH,
+    MOST_LOGITS,
     MOST_WEIGHTS,
     MOST_WIDTH,
     NGRAMS,
@@ -41,7 +43,15 @@ from regard.formats import own
 from regard.formats.tokenizers import tokenizer_config
 from regard.model.labels import LabelAttention
 from regard.text.classes import decide, find_probabilities, score_classes
-from regard.text.labels import LabelFiles, Labelled, hold_out_labelled, name_labels, read_labelled, refuse_swapped
+from regard.text.labels import (
+    LabelFiles,
+    Labelled,
+    hold_out_labelled,
+    name_labels,
+    read_labelled,
+    refuse_one_label,
+    refuse_swapped,
+)
 from regard.text.ngrams import count_ngrams, split_words
 from regard.text.readers.rows import Choice
 from regard.text.running import named
@@ -53,6 +63,7 @@ from regard.training.recipe import (
     Check,
     Corpus,
     Encoded,
+    Parts,
     Recipe,
     Sample,
     TrainBatches,
@@ -100,7 +111,7 @@ def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """The labels, a dimension for each, and a table that suits the text; the more text, the less weights decay."""
     texts = corpus.examples.sample
     labels = name_labels(texts)
-    width = max(LEAST_WIDTH, min(len(labels), MOST_WIDTH))
+    width = _width(labels)
     most = min(NGRAMS * corpus.examples.words, MOST_WEIGHTS // width)
     return {
         "size": next(size for size in reversed(SIZES) if SIZES[size]["model"]["buckets"] <= most or size == "tiny"),
@@ -109,30 +120,59 @@ def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
             "several_labels": any(len(one.labels) > 1 for one in texts),
             "width": width,
         },
-        "train": {"weight_decay": DECAY / len(texts), "valid_every": STEPS // 6},
+        "train": {
+            "weight_decay": DECAY / len(texts),
+            "valid_every": STEPS // 6,
+            **({"grad_accumulation": 2 * pairs} if (pairs := len(texts) * len(labels) // MOST_LOGITS) else {}),
+        },
         "stop": {"steps": STEPS},
     }
+
+
+def _width(labels: Sized) -> int:
+    return max(LEAST_WIDTH, min(2 * -(-len(labels) // 2), MOST_WIDTH))  # the settings of a network want an even one
 
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     """Every word of the training text, by which unknown ones are found."""
     if config.text.tokenizer != "word":
         raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a classifier; it reads words (word)")
+    refuse_one_label(corpus.examples.sample)
     check()
-    counts = Counter(word for one in corpus.examples.sample for word in split_words(one.text))
+    counts = _count_words(corpus)
     check()
-    kept = [word for word, _ in counts.most_common(MOST_WORDS)]
-    return learn_words((), kept)
+    return learn_words((), [word for word, _ in counts.most_common(MOST_WORDS)])
+
+
+def _count_words(corpus: Corpus) -> Counter[str]:
+    return Counter(word for one in corpus.examples.sample for word in split_words(one.text))
+
+
+def extend(corpus: Corpus, model: ModelConfig, tokenizer: Tokenizer, weights: dict[str, Tensor]) -> Parts:
+    """A classifier that is fine-tuned gets the labels and words of this text beside its own; its table is kept."""
+    texts = corpus.examples.sample
+    labels = name_labels(texts, model.labels)
+    known = set(tokenizer.pieces) - {"[PAD]", "[UNK]"}
+    more = [word for word, _ in _count_words(corpus).most_common(MOST_WORDS) if word not in known]
+    words = learn_words((), [*known, *more[: max(0, MOST_WORDS - len(known))]])
+    shape = model.model_copy(update={"labels": labels, "width": max(model.width, _width(labels)),
+                                     "vocab_size": words.vocab_size})  # fmt: skip
+    with torch.random.fork_rng(devices=[]):  # the run's random numbers are left alone
+        torch.manual_seed(0)
+        network = LabelAttention(shape, _rows_of_names(shape))
+    network.adopt(weights, _rows_of_names(shape))
+    new = (weights["table"] == 0).all(1)  # rows that it has not seen weigh what this text says
+    by_text = EncodedTexts.of_examples(texts, labels, model.buckets).find_weights(len(labels), model.buckets)
+    network.row_weights[new] = torch.from_numpy(by_text)[new]
+    return shape, words, network.state_dict()
 
 
 def encode(examples: list[Labelled], tokenizer: Tokenizer, config: RunConfig) -> Encoded:
-    """Texts as rows of hashed n-grams; a model that is fine-tuned has the labels that it has."""
-    known, most = set(config.model.labels), None if config.model.several_labels else 1
+    """Texts as rows of hashed n-grams; where a model that is fine-tuned gives one label, each text has one."""
     for one in examples:
-        if not known.issuperset(one.labels) or len(one.labels[:most]) < len(one.labels):
-            names, number = ", ".join(config.model.labels[:20]), "any number" if most is None else "one"
-            raise CorpusError(f"{one.where} has {', '.join(map(repr, one.labels))}; the model that is fine-tuned has "
-                              f"the labels {names}, {number} a text; train a new one to have others")  # fmt: skip
+        if len(one.labels) > 1 and not config.model.several_labels:
+            raise CorpusError(f"{one.where} has {', '.join(map(repr, one.labels))}; the model that is fine-tuned gives "
+                              f"one label a text; train a new one to give several")  # fmt: skip
     return Encoded(encode_labelled(examples, config.model.labels, config.model.buckets))
 
 
@@ -140,7 +180,9 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
     """All texts at every step, in as many parts as a step has."""
     texts = EncodedTexts.of(arrays)
     parts = config.train.grad_accumulation or 1
-    weights = texts.find_weights(len(config.model.labels), config.model.buckets)
+    weights = arrays.get("start.row_weights")
+    if weights is None:
+        weights = texts.find_weights(len(config.model.labels), config.model.buckets)
     cuts = [len(texts) * number // parts for number in range(parts + 1)]
 
     @cache
@@ -186,8 +228,13 @@ def validator(
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
     """A network with fresh weights; a label's key begins from the n-grams of its name."""
+    return LabelAttention(model, _rows_of_names(model))
+
+
+def _rows_of_names(model: ModelConfig) -> list[Tensor]:
+    """Of each label, the rows of the n-grams of its name."""
     names = [count_ngrams([split_words(label)], model.buckets) for label in model.labels]
-    return LabelAttention(model, [torch.from_numpy(np.unique(np.concatenate([b[1] for b in one]))) for one in names])
+    return [torch.from_numpy(np.unique(np.concatenate([block[1] for block in one]))) for one in names]
 
 
 def loss(config: RunConfig) -> Callable[[Any, LabelBatch], tuple[Tensor, int]]:
@@ -202,8 +249,14 @@ def loss(config: RunConfig) -> Callable[[Any, LabelBatch], tuple[Tensor, int]]:
 
 
 def optimizer(model: nn.Module, config: TrainConfig) -> LBFGS:
-    """Every step sees all texts, and the loss is convex."""
-    return LBFGS(model.parameters(), config.learning_rate or 1.0, config.weight_decay)
+    """Every step sees all texts, and the loss is convex.
+
+    The bias of a model that is fine-tuned gives way to hundreds of texts only: a handful, perhaps of one label, does
+    not show how frequent labels are.
+    """
+    assert isinstance(model, LabelAttention)
+    times = [FIRM if model.is_tuned and one is model.bias else 1.0 for one in model.parameters()]
+    return LBFGS(model.parameters(), config.learning_rate or 1.0, config.weight_decay, times)
 
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
@@ -241,4 +294,7 @@ CLASSIFY = Recipe(
     pack=pack,
     where="regard.families.classify.recipe:CLASSIFY",
     snapshot=snapshot,
+    extend=extend,
+    kept_by_batches=("row_weights",),
+    tuned_rate=1.0,
 )

@@ -23,8 +23,10 @@ SIZES: dict[str, Settings] = {
 
 LEAST_WIDTH, MOST_WIDTH = 4, 64  # dimensions; as many as labels between them
 MOST_WEIGHTS = 2**25  # of a table, unless a size is asked for
+MOST_LOGITS = 2**25  # of a step that is not computed in parts, for each of two workers
 NGRAMS = 3  # different ones for each word of the training text, or more
 DECAY = 0.1  # weight decay of a run, times its number of texts: logistic regression with C=10
+FIRM = 1000.0  # times as much as the table, the bias of a model that is fine-tuned decays to what it was
 STEPS = 60
 
 OWN = setting_names(model="buckets", train="held_out")
