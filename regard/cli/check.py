@@ -14,9 +14,11 @@ from rich.progress import Progress
 
 from regard.cli.output import print_data, print_status
 from regard.errors import CorpusError
-from regard.families.options import Columns, Glob, Keys, choose_columns
+from regard.families.options import Columns, Glob, Keys, Separator, choose_columns
 from regard.text.check import check_pairs, check_text, hashes_of
+from regard.text.check_labels import check_labelled, look_like_labels
 from regard.text.corpus import PairFiles, counted, kind_of, refuse_unread
+from regard.text.labels import LabelFiles
 from regard.text.problems import Report
 from regard.text.readers import find_kind
 from regard.text.readers.folders import files_below, find_shards
@@ -45,8 +47,12 @@ def check(
     plain: Annotated[
         bool, typer.Option("--plain", help="Treat two files as running text, not as parallel text.")
     ] = False,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Treat files as labelled texts; a table of few labels is known for one.")
+    ] = False,
     columns: Columns = None,
     keys: Keys = None,
+    separator: Separator = None,
     glob: Glob = [],  # noqa: B006
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 for any problem.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -61,6 +67,9 @@ def check(
     """
     chosen = choose_columns(columns, keys)
     wanted = chosen["keys"] or chosen["columns"]
+    if labels or separator or (not plain and not wanted and len(files) == 1 and look_like_labels(files[0])):
+        _print_report(_check_labelled(files, against, wanted, separator), strict, as_json)
+        return
     pairs = None if plain or len(wanted or ()) == 1 else pairs_of(files, **chosen, glob=glob)
     if not wanted or not pairs or pairs.target:
         kinds = [kind for file in files if (kind := find_kind(file))] if not pairs else []
@@ -80,6 +89,20 @@ def check(
     except CorpusError as problem:  # a file that cannot be read as lines at all
         report = Report([file.name for file in files], stops=str(problem))
     report.leave_out(texts.skipped if texts else ())
+    _print_report(report, strict, as_json)
+
+
+def _check_labelled(
+    files: list[Path], against: list[Path] | None, wanted: Choice | None, separator: str | None
+) -> Report:
+    try:
+        tested = LabelFiles.of(against, wanted, separator) if against else None
+        return check_labelled(LabelFiles.of(files, wanted, separator), tested)
+    except CorpusError as problem:
+        return Report([file.name for file in files], "labels", stops=str(problem))
+
+
+def _print_report(report: Report, strict: bool, as_json: bool) -> None:
     print_data(json.dumps(_as_json(report), ensure_ascii=False) if as_json else describe(report))
     if report.stops or (strict and report.has_problems):
         raise typer.Exit(1)
@@ -127,9 +150,9 @@ def describe(report: Any) -> str:
         if len(names) < 3
         else f"{len(names)} files: {', '.join(names[:3])}" + ", ..." * (len(names) > 3)
     )
-    is_pairs = report.shape not in ("text", "stories")
-    places = f" in {len(names)} files" if len(names) > 1 and not is_pairs else ""
-    lines = [f"{title}: {counted(report.lines, 'pairs' if is_pairs else 'lines')}{places}"]
+    unit = {"text": "lines", "stories": "lines", "labels": "texts"}.get(report.shape, "pairs")
+    places = f" in {len(names)} files" if len(names) > 1 and unit != "pairs" else ""
+    lines = [f"{title}: {counted(report.lines, unit)}{places}"]
     if report.stops:
         lines += ["", f"Training would stop: {report.stops}"]
     elif not report.findings:
@@ -151,10 +174,15 @@ def describe(report: Any) -> str:
     return "\n".join(lines)
 
 
-def print_problems(pairs: PairFiles | None, texts: Any, valid: PairFiles | None = None) -> None:
+def print_problems(text: PairFiles | TextFiles | LabelFiles, valid: Any = None) -> None:
     """The first lines of a training: what a quick check finds in its text, a line each."""
     try:
-        report = check_pairs(pairs, most=QUICK_LINES, valid=valid) if pairs else check_text(texts, most=QUICK_LINES)
+        if isinstance(text, LabelFiles):
+            report = check_labelled(text, valid, QUICK_LINES)
+        elif isinstance(text, PairFiles):
+            report = check_pairs(text, most=QUICK_LINES, valid=valid)
+        else:
+            report = check_text(text, most=QUICK_LINES)
     except CorpusError:
         return  # training itself stops with it
     found = [(finding, finding.words(report.shape)) for finding in report.findings.values()]

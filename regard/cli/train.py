@@ -12,6 +12,7 @@ from regard.cli.family import ListedGroup, make_command, with_parameters
 from regard.cli.settings import collect
 from regard.families import all_families, find_recipe, find_surface
 from regard.text.corpus import PairFiles
+from regard.text.labels import LabelFiles
 from regard.text.mixture import all_corpora
 from regard.text.running import TextFiles
 from regard.train import training
@@ -104,9 +105,9 @@ def _train(task: str, run: dict[str, Any], files: dict[str, Any]) -> None:
     if is_first and (run["fresh"] or not (run["to"] / "run").exists()):
         if isinstance(text, PairFiles):
             for one in all_corpora(text):
-                print_problems(one, None, request.valid_files)
-        elif isinstance(text, TextFiles):
-            print_problems(None, text)
+                print_problems(one, request.valid_files)
+        elif isinstance(text, TextFiles | LabelFiles):
+            print_problems(text, request.valid_files)
     show(lambda stopper: training(task, stopper=stopper, **run, **files), is_quiet=not is_first)
 
 
