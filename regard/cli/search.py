@@ -7,7 +7,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from regard.cli.output import hint_at_typing, print_data, print_status
@@ -101,7 +100,7 @@ def open_embedding(folder: Path) -> Embeds:
     opened = load(folder)
     if not isinstance(opened, Embeds):
         raise ConfigError(f"{folder} is a model to {opened.info.task}, which makes no vectors of texts; use an "
-                          f"encoder or a filler")  # fmt: skip
+                          f"encoder, a filler or a classifier")  # fmt: skip
     return opened
 
 
@@ -113,7 +112,7 @@ def _lines(file: Path, columns: str | None, keys: str | None) -> Iterator[str]:
 def _vectors(opened: Embeds, lines: Iterator[str]) -> Iterator[Any]:
     """Blocks of vectors, (n, D) float32 each."""
     while block := list(islice(lines, BLOCK)):
-        yield np.asarray(opened.encode(block), dtype="<f4")
+        yield opened.vectors(block).astype("<f4", copy=False)
 
 
 def _objects(blocks: Iterator[Any]) -> Iterator[str]:

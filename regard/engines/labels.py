@@ -45,6 +45,12 @@ class LabelEngine:
         found = np.concatenate(parts) @ self._weights["keys"].T / math.sqrt(self.config.width)
         return (found + self._weights["bias"]) / self._weights["temperature"]
 
+    @property
+    def row_weights(self) -> NDArray[Any]:
+        """What an n-gram of each row weighs, (buckets,)."""
+        found: NDArray[Any] = self._weights["row_weights"]
+        return found
+
     def _query(self, texts: Sequence[Sequence[str]]) -> NDArray[Any]:
         """(texts, D)"""
         query = np.zeros((len(texts), self.config.width), np.float32)

@@ -120,3 +120,23 @@ def test_files_and_models_that_do_not_suit_are_refused(filler_folder, writer_fol
         told = run(*words)
         assert told.exit_code == 1 and rule in told.output, told.output
     assert (tmp_path / "v.npy").read_text() == "mine"
+
+
+def test_a_classifier_makes_vectors_of_ngrams_by_which_lines_and_training_texts_are_found(
+    classifier_folder, lines_file, family_files
+):
+    classifier = regard.load(classifier_folder, family=regard.Classifier)
+    vectors = classifier.encode(LINES)
+    assert vectors.shape == (5, 512) and torch.allclose(classifier.encode(LINES[2]), vectors[2], atol=1e-6)
+    assert torch.allclose(vectors.norm(dim=1), torch.ones(5), atol=1e-5)
+    assert torch.allclose(regard.load(classifier_folder, engine="torch").encode(LINES), vectors, atol=1e-6)
+    found = run("search", classifier_folder, lines_file, "my father's letter", "--top", 1)
+    assert found.exit_code == 0 and found.stdout.split("\t")[1] == "3", found.output
+    texts = family_files["classify"]["text"].read_text(encoding="utf-8").splitlines()
+    label, text = texts[100].split("\t")
+    near = classifier.nearest(text, family_files["classify"]["text"], top=3)
+    assert near[0].labels == (label,) and near[0].text == text and near[0].score == pytest.approx(1, abs=1e-5)
+    assert near[0].score >= near[1].score >= near[2].score
+    shown = run("classify", classifier_folder, text, "--nearest", family_files["classify"]["text"])
+    assert shown.exit_code == 0 and shown.stdout.splitlines()[1] == f"1.0000\t{label}\t{text}", shown.output
+    assert run("classify", classifier_folder, "--nearest", lines_file, given=text).exit_code == 1

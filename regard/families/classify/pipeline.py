@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,14 +15,17 @@ import numpy as np
 from regard.decoding.settings import refuse_below_one
 from regard.engines.labels import LabelEngine
 from regard.errors import ConfigError, CorpusError
-from regard.families.pipeline import Pipeline
+from regard.families.encode.embedding import Embeds
 from regard.text.classes import calibration_error, confusion, decide, find_probabilities, paired_test, score_classes
 from regard.text.given import a_text, several_texts
 from regard.text.labels import LabelFiles, read_labelled
-from regard.text.ngrams import split_words
+from regard.text.ngrams import sketch, split_words
 from regard.text.readers.rows import Choice
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.families.encode.index import Vectors
     from regard.look.inspection import Inspection
 
 TOGETHER = 1024  # texts that are read before they are classified
@@ -51,10 +55,25 @@ class Classification:
         return self.labels[0].name if self.given else None
 
 
-class Classifier(Pipeline):
-    """A trained model that classifies texts."""
+@dataclass(frozen=True)
+class Example:
+    """A labelled text, and how near it is to another."""
+
+    labels: tuple[str, ...]
+    text: str
+    where: str  # file and line
+    score: float  # cosine of the n-grams of both, as the model weighs them: 1 for the same
+
+
+class Classifier(Embeds):
+    """A trained model that classifies texts; `encode` gives a vector of a text's n-grams."""
 
     network = "regard.families.classify.network:read"
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a text that are read: all there are."""
+        return sys.maxsize
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -129,6 +148,32 @@ class Classifier(Pipeline):
             others = [set(wanted) == set(got.given) for wanted, got in zip(truth, other, strict=True)]
             report |= {"against_accuracy": sum(others) / len(others), **paired_test(right, others)}
         return report | {"confusion": confusion(truth, given)}
+
+    def nearest(
+        self, text: str, *files: str | Path, columns: Choice | None = None, keys: Choice | None = None,
+        separator: str | None = None, top: int = 5,
+    ) -> list[Example]:  # fmt: skip
+        """The labelled texts of these files that are nearest to a text: what it was learned from, if they are its
+        training files.
+        """
+        refuse_below_one(top=top)
+        examples, _ = read_labelled(LabelFiles.of(files, keys or columns, separator))
+        found = self.index([one.text for one in examples]).search(a_text(text), top=top)
+        return [Example(*examples[match.line - 1], match.score) for match in found]
+
+    def encode(self, texts: str | Sequence[str]) -> Tensor:
+        """The vector of a text, (D,), or of each of several, (N, D)."""
+        found: Tensor = resolve_name("torch:from_numpy")(
+            self.vectors(several_texts([texts] if isinstance(texts, str) else texts))
+        )
+        return found[0] if isinstance(texts, str) else found
+
+    def vectors(self, texts: list[str]) -> Vectors:
+        """Vectors of length 1, (N, D), without torch."""
+        weights = self.model.row_weights.cpu().numpy() if self._fast is None else self._fast.row_weights
+        found = sketch([split_words(a_text(text)) for text in texts], weights)
+        length = np.linalg.norm(found, axis=1, keepdims=True)
+        return found / np.maximum(length, np.float32(1e-12))
 
     def look(self, text: str, *, why: bool = False) -> Inspection:
         """The attention of a text over the labels.

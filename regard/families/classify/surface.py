@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 from pydantic import Field
 
+from regard.errors import ConfigError
+from regard.families.encode.surface import embed
 from regard.families.options import Columns, Json, Keys, Model, Separator, Valid, choose_columns
 from regard.families.surface import Served, Share, Surface, Terminal, TextBody, Whole
 from regard.text.given import stdin_lines
@@ -24,6 +26,10 @@ def command(
     text: Annotated[str | None, typer.Argument(help="A text; default: the lines of standard input.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Labels to print for each text, likeliest first.")] = 1,
     unsure: Annotated[float, typer.Option(min=0, max=1, help=f"Print {NONE} below this probability.")] = 0.0,
+    nearest: Annotated[
+        list[Path],
+        typer.Option(help="Labelled texts, as it was trained on: the nearest to TEXT are printed too. Repeatable."),
+    ] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
     """Classify texts: for each line of standard input a line with its label and the probability of it.
@@ -31,6 +37,8 @@ def command(
     Example:
       regard classify models/reviews < reviews.txt
     """
+    if nearest and text is None:
+        raise ConfigError("--nearest shows the texts that are nearest to one; give that TEXT as an argument")
     classifier = out.open(model)
     out.hint("Type a text; Ctrl-D ends.") if text is None else None
     lines = [text] if text is not None else stdin_lines(out.status)
@@ -38,7 +46,14 @@ def command(
     unlike = 0
     for found in classifier.each(lines, top=top, unsure=unsure, together=together):
         unlike += found.is_unlike
-        out.data(json.dumps(describe(found), ensure_ascii=False) if as_json else in_words(found, top))
+        near = classifier.nearest(text, *nearest) if nearest else []
+        if as_json:
+            rows = {"nearest": [asdict(one) for one in near]} if nearest else {}
+            out.data(json.dumps(describe(found) | rows, ensure_ascii=False))
+            continue
+        out.data(in_words(found, top))
+        for one in near:
+            out.data(f"{one.score:.4f}\t{', '.join(one.labels)}\t{one.text}")
     if unlike:
         out.status(f"Note: most words of {unlike} of the texts were never seen in training; their labels are guesses")
 
@@ -101,6 +116,6 @@ def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool], top
 
 
 CLASSIFY = Surface(
-    command, train, ClassifyBody, answer, shares_batches=True, page="regard.families.classify:classify.js",
-    engine="regard.families.classify:classifier.js",
+    command, train, ClassifyBody, answer, offers={"embedding": embed}, shares_batches=True,
+    page="regard.families.classify:classify.js", engine="regard.families.classify:classifier.js",
 )  # fmt: skip

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.families.encode.index import Index, make_index
+import numpy as np
+
+from regard.families.encode.index import Index, Vectors, make_index
 from regard.families.pipeline import Pipeline
 from regard.folder import CONFIG, TOKENIZER
 from regard.text.given import name_unknown, several_texts, unknown_parts
@@ -34,6 +36,11 @@ class Embeds(Pipeline):
         if isinstance(texts, str):
             return self._encode([texts])[0]
         return self._encode(several_texts(texts))
+
+    def vectors(self, texts: list[str]) -> Vectors:
+        """The same of several, as an array of NumPy."""
+        found: Vectors = np.asarray(self.encode(texts), np.float32)
+        return found
 
     def index(self, lines: Sequence[str], *, progress: Callable[[int], None] = lambda done: None) -> Index:
         """These lines and their vectors, to be searched: `model.index(lines).search("a query")`."""

@@ -116,7 +116,7 @@ def refuse_file_of_others(path: Path) -> None:
 
 def unit_vectors(encoder: Embeds, texts: list[str]) -> Vectors:
     """Vectors of length 1, (N, D); one of nothing but zeros stays so."""
-    vectors: Vectors = np.asarray(encoder.encode(texts), dtype=np.float32)
+    vectors = encoder.vectors(texts)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: Vectors = np.divide(vectors, np.maximum(lengths, np.float32(1e-12)), dtype=np.float32)
     return unit

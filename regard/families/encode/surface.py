@@ -22,7 +22,7 @@ async def answer(served: Served, asked: TextBody) -> dict[str, Any]:
 
 def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool]) -> list[list[float]]:
     """A batch of texts."""
-    found: list[list[float]] = opened.encode(texts).tolist()
+    found: list[list[float]] = opened.vectors(texts).tolist()
     return found
 
 
