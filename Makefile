@@ -56,6 +56,7 @@ bench: setup
 	$(BIN)/python bench/forecast.py --json bench/results/forecast.json
 	$(BIN)/python bench/frontier.py --data $(DATA) --to bench/state --json bench/results/frontier.json
 	$(BIN)/python bench/distill.py --data $(DATA) --to bench/state --json bench/results/distill.json
+	$(BIN)/python bench/monolingual.py --data $(DATA)/multi30k --to bench/state/monolingual --json bench/results/monolingual.json
 	$(BIN)/python bench/generate.py --data $(DATA)/multi30k --json bench/results/generate.json
 	$(BIN)/python bench/sentences.py --data $(DATA)/multi30k --model bench/state/multi30k-en-de-default --json bench/results/sentences.json
 	$(BIN)/python bench/consensus.py --data $(DATA)/multi30k --model bench/state/multi30k-en-de-default --json bench/results/consensus.json

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from regard.training.loop import Progress, Validated
     from regard.training.plan import Plan
     from regard.training.session import Finished
+    from regard.training.stages import Stage
 
 _HOMES = {  # module -> names
     "convert": "Page show",
@@ -58,16 +59,17 @@ _HOMES = {  # module -> names
     "training.loop": "Progress Validated",
     "training.plan": "Plan",
     "training.session": "Finished",
+    "training.stages": "Stage",
 }
 _MODULES = {name: f"regard.{module}" for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "Answer", "Answerer", "Candidate", "Classification", "Classifier", "ConfigError", "CorpusError", "Decoder",
     "Encoder", "Filled", "Filler", "Finished", "FolderError", "Generating", "Index", "Inspection", "Label", "Match",
-    "ModelInfo", "Page", "Plan", "Preparing", "Progress", "RegardError", "RunError", "Sample", "Story",
-    "TokenScore", "TranslateOptions", "Translation", "Translator", "Validated", "Writer", "distill", "distilling",
-    "induction", "load", "phrasebook", "plan", "record_attention", "record_hidden", "show", "train", "training",
-    "without_residuals",
+    "ModelInfo", "Page", "Plan", "Preparing", "Progress", "RegardError", "RunError", "Sample", "Stage",
+    "Story", "TokenScore", "TranslateOptions", "Translation", "Translator", "Validated", "Writer", "distill",
+    "distilling", "induction", "load", "phrasebook", "plan", "record_attention", "record_hidden", "show", "train",
+    "training", "without_residuals",
 ]  # fmt: skip
 
 

@@ -161,6 +161,7 @@ class RunConfig(Section):
     source_language: str | None = None
     target_language: str | None = None
     corpus_weights: list[float] | None = None  # of several corpora, how often an epoch takes each pair
+    back_translated: int | None = None  # of several corpora, the one whose sources are marked as back-translations
     text: TextConfig = TextConfig()
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()

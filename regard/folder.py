@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,7 @@ class ModelInfo(BaseModel):
     parameters: int | None = None
     base_models: list[dict[str, Any]] = []  # that it was fine-tuned from
     teacher: dict[str, Any] | None = None  # whose output it learned from
+    monolingual: dict[str, Any] | None = None  # text in the target language, and whether it helped
     data: dict[str, Any] = {}  # what it was trained on
     scores: dict[str, int | float] = {}  # on held-out text
     scores_signature: str | None = None  # how they are measured
@@ -241,6 +242,14 @@ class ModelFolder:
     def copy_to(self, other: Path) -> None:
         """A copy without the training state; it must not exist yet."""
         refuse_existing(other, "save")
+        try:
+            self.write_to(other, self.info)
+        except FolderError:
+            shutil.rmtree(other, ignore_errors=True)  # it was not there before
+            raise
+
+    def write_to(self, other: Path, info: ModelInfo, more: Mapping[str, Content] | None = None) -> None:
+        """Makes a folder hold this model, with other metadata and with more files, or others."""
         place = self.path.resolve()  # links that lead out of the folder are not copied
         there = [path for path in self.path.glob("*") if path.is_file() and path.resolve().parent == place]
         self.refuse_changed()
@@ -248,11 +257,8 @@ class ModelFolder:
         if WEIGHTS not in names:
             raise FolderError(f"{self.folder} has its weights in several files, or as links out of it, which are not "
                               f"copied; `regard import {self.folder} --to {other}` makes one of them")  # fmt: skip
-        try:
-            write_model(other, self.info.to_dict(), {name: partial(self._copy, name) for name in names})
-        except FolderError:
-            shutil.rmtree(other, ignore_errors=True)  # it was not there before
-            raise
+        contents: dict[str, Content] = {name: partial(self._copy, name) for name in names}
+        write_model(other, info.to_dict(), contents | dict(more or {}))
 
     def _copy(self, name: str, to: Path) -> None:
         """Copies a file block by block, for weights may be larger than the memory; then the copy must have its hash."""

@@ -40,9 +40,9 @@ def train(
     start: a model to fine-tune, with its shape and its tokenizer; else weights are fresh. encoder, decoder: two models
     that a translator is made of instead, with their shapes and their one tokenizer.
 
-    files: for translate, `source` and `target` (and valid_source, valid_target); for write, fill and classify `text`,
-    for answer `stories`, each one file or a list of them (and `valid`); columns or keys of files of rows, glob of
-    folders, the separator of labels.
+    files: for translate, `source` and `target` (and valid_source, valid_target; monolingual, reverse, rounds); for
+    write, fill and classify `text`, for answer `stories`, each one file or a list of them (and `valid`); columns or
+    keys of files of rows, glob of folders, the separator of labels.
     """
     return cast("Finished", run_to_end(lambda stopper: training(
         task, to=to, settings=settings, start=start, encoder=encoder, decoder=decoder, fresh=fresh, stopper=stopper,
@@ -79,11 +79,11 @@ def training(
     """
     from regard.training.arguments import check_request
     from regard.training.init_from import choose_start
-    from regard.training.launch import launch
     from regard.training.stop import Stopper
 
     request = check_request(find_recipe(task), settings, files)  # a typo is reported before any file is read
     begins = choose_start(start, encoder, decoder)
+    launch = resolve_name(request.recipe.stages or "regard.training.launch:launch")
     yield from launch(request, Path(to), begins, fresh, stopper or Stopper(), load)
 
 

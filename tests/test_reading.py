@@ -4,6 +4,7 @@ import gzip
 import inspect
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from conftest import TASKS, family_settings, write_lines, write_pairs
@@ -26,7 +27,7 @@ def write_jsonl(path, pairs):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(tmp_path_factory, folder):
     """Files of every kind: two parts of the same sort, and something to validate on."""
     tmp_path = tmp_path_factory.mktemp("reading")
     train, more, held = pair_lines(120), pair_lines(200)[120:], pair_lines(20, held_out=True)
@@ -50,6 +51,10 @@ def place(tmp_path_factory):
     for name in ("en", "fr", "stories"):
         shutil.copy(tmp_path / f"a.{name}", tmp_path / f"copy.{name}")
         (tmp_path / f"copy.{name}.gz").write_bytes(gzip.compress((tmp_path / f"a.{name}").read_bytes()))
+    model = Path(shutil.copytree(folder, tmp_path / "model"))
+    about = json.loads((model / "regard.json").read_text())
+    about["settings"] |= {"source_language": None, "target_language": None}  # so that it could be of any direction
+    (model / "regard.json").write_text(json.dumps(about))
     return tmp_path
 
 
@@ -95,6 +100,7 @@ STORIES = [
     ),
 ]
 TWO = {"source": "a.en", "target": "a.fr"}
+BACK = {"monolingual": ["b.fr"], "rounds": 1}
 PAIRS = [
     ({"source": "a.tsv"}, {"source": "a.tsv", "columns": (2, 1)}, "columns: 1,2 -> 2,1"),
     ({"source": "a3.tsv", "columns": (1, 2)}, {"source": "a3.tsv", "columns": (1, 3)}, "columns: 1,2 -> 1,3"),
@@ -120,6 +126,8 @@ PAIRS = [
     ({"source": "many", "glob": ["a.tsv"]}, {"source": "many", "glob": ["[ab].tsv"]}, "source_2: none -> b.tsv"),
     ({**TWO, "also": [["b.en", "b.fr"]]}, {**TWO, "also": [["v.en", "v.fr"]]}, "also_1_source: b.en -> v.en"),
     ({**TWO, "also": [["b.en", "b.fr"]]}, {**TWO, "also": [["b.en", "b.fr", 2.0]]}, "corpus_weights"),
+    ({**TWO, **BACK}, {**TWO, "monolingual": ["v.fr"], "rounds": 1}, "monolingual_1: b.fr -> v.fr"),
+    ({**TWO, **BACK}, {**TWO, **BACK, "reverse": "model"}, "reverse: trained here -> model ("),
 ]
 LABELS = [
     ({"text": ["a.labels.tsv", "b.labels.tsv"]}, {"text": ["b.labels.tsv", "a.labels.tsv"]}, "order of the files"),
@@ -201,6 +209,7 @@ SAME = [
     ("translate", {"source": "a.tsv"}, {"source": "a.tsv", "columns": (1, 2)}),
     ("translate", {"source": "a.jsonl"}, {"source": "a.jsonl", "keys": ("en", "fr")}),
     ("translate", {"source": "a.en", "target": "a.fr"}, {"source": "copy.en", "target": "copy.fr.gz"}),
+    ("translate", {**TWO, **BACK}, {"source": "copy.en", "target": "copy.fr.gz", **BACK, "rounds": None}),
     ("write", {"text": ["a.en", "b.en"]}, {"text": ["copy.en", "b.en"]}),
     ("fill", {"text": "a.en", "valid": "v.en"}, {"text": "copy.en.gz", "valid": ["v.en"]}),
     ("answer", {"stories": "a.stories"}, {"stories": ["copy.stories"]}),

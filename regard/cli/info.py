@@ -10,7 +10,7 @@ from regard.folder import ABOUT, ModelFolder, ModelInfo
 from regard.load import load
 from regard.look.roles import describe_roles
 from regard.training.card import count_in_words, describe_comparison, describe_shape
-from regard.training.lineage import name_bases, name_teacher, scored_against_teacher
+from regard.training.lineage import name_bases, name_monolingual, name_teacher, scored_against_teacher
 
 
 def info(model: Model, as_json: Json = False) -> None:
@@ -51,6 +51,7 @@ def describe(info: ModelInfo, parameters: int, size: int) -> str:
         "fine-tuned": " and ".join(f"from {base}" for base in name_bases(info)),
         "teacher": name_teacher(info),
         "data": ", ".join(counts),
+        "text": name_monolingual(info),
         "files": _some(list(data.get("files", {}).values())),
         "training": past and f"{past['steps']} steps, {past['seconds'] / 60:.1f} minutes, seed {settings['seed']}",
         "scores": ", ".join(f"{name} {value:.4g}" for name, value in info.scores.items())

@@ -20,7 +20,9 @@ from regard.training.log import METRICS, read_entries
 from regard.training.loop import Progress as Step
 from regard.training.loop import Validated
 from regard.training.plan import Plan
+from regard.training.prepare import EVENING
 from regard.training.session import Finished
+from regard.training.stages import Stage
 from regard.training.stop import Stopper
 
 MANY_EPOCHS = 20  # within a time limit: more time would hardly help
@@ -71,8 +73,16 @@ class Report:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.step = 0
         self.finished: Finished | None = None
+        self._printed = time.monotonic()
+        self._begin()
+        columns = (TextColumn("{task.fields[line]}"), BarColumn(), _TimeLeft())
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("training", total=None, line="", left=None)
+
+    def _begin(self) -> None:
+        """Nothing is known of this training yet."""
+        self.step = 0
         self._plan: Plan | None = None
         self._micro_batches = 1
         self._seconds = self._reported = 0.0
@@ -80,10 +90,6 @@ class Report:
         self._newest_score = ""
         self._curve: list[tuple[int, float]] = []
         self._is_forecast = False
-        self._printed = time.monotonic()
-        columns = (TextColumn("{task.fields[line]}"), BarColumn(), _TimeLeft())
-        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("training", total=None, line="", left=None)
 
     def print_status(self, message: str) -> None:
         """A line above the live one."""
@@ -93,9 +99,14 @@ class Report:
         """Ends the live display."""
         self._bar.stop()
 
-    def show(self, event: Generating | Preparing | Plan | Step | Validated | Finished) -> None:
+    def show(self, event: Stage | Generating | Preparing | Plan | Step | Validated | Finished) -> None:
         """Shows one event."""
         match event:
+            case Stage():
+                self._begin()
+                limit = "" if event.minutes is None else f", at most {_duration(60 * event.minutes)}"
+                self.print_status(event.note) if event.note else None
+                self.print_status(f"Stage {event.number} of {event.count}: {event.name}{limit}")
             case Generating():
                 self._show_generating(event)
             case Preparing():
@@ -122,7 +133,7 @@ class Report:
         """First how much there is, then how long it will take."""
         if event.speed is None:
             there = f", {event.done} of them are there already" if event.done else ""
-            self.print_status(f"The teacher {event.teacher} generates {counted(event.total, 'lines')}{there}")
+            self.print_status(f"{event.teacher} generates {counted(event.total, 'lines')}{there}")
             return
         if not self._speed:
             self.print_status(f"{event.speed:.0f} lines/s, ~{_duration(event.left or 0)} for the rest")
@@ -213,7 +224,8 @@ def describe_plan(plan: Plan) -> Iterator[str]:
     yield f"{count_in_words(plan.weights)} weights ({shape}); {config.device}, {config.layout}"
     yield f"{counted(plan.examples, plan.unit)} to learn from, {plan.held_out} held out"
     yield f"~{_duration(plan.seconds_per_epoch)} per epoch, {_end(plan)}, {plan.measured['memory'] / 1e9:.1f} GB"
-    if plan.is_cut and plan.updates < MANY_EPOCHS * plan.updates_per_epoch:
+    is_default = config.stop.minutes == EVENING  # not the share of one of several stages
+    if plan.is_cut and is_default and plan.updates < MANY_EPOCHS * plan.updates_per_epoch:
         limit = config.stop.minutes or 0
         all_of_them = f", of {config.stop.epochs} that suit the text" if config.stop.epochs else ""
         yield (

@@ -46,6 +46,8 @@ class PairFiles:
     parts: tuple[Path, ...] = ()  # the files of a folder, if the source is one
     weight: float = 1.0  # how often an epoch takes each of its pairs
     others: tuple["PairFiles", ...] = ()  # further corpora
+    is_reversed: bool = False  # source and target are exchanged
+    is_synthetic: bool = False  # its sources are back-translations
 
     def __post_init__(self) -> None:
         for option in ("columns", "keys"):
@@ -135,7 +137,8 @@ def headers_in(paths: Sequence[Path], wanted: Choice | None) -> list[LeftOut]:
 
 def why_empty(files: PairFiles, pair: Pair) -> LeftOut:
     """Why a pair without text is left out."""
-    side = files.paths[pair.part] if not pair.source.strip() else files.target or files.paths[pair.part]
+    is_first = bool(pair.source.strip()) == files.is_reversed  # of the two sides as they are in the files
+    side = files.paths[pair.part] if is_first else files.target or files.paths[pair.part]
     unit = "line" if files.target else kind_of(files).unit
     return LeftOut("empty on one side", 1, f"{side} {unit} {pair.line}")
 
@@ -159,6 +162,7 @@ def guess_languages(files: PairFiles) -> tuple[str | None, str | None]:
     else:
         table = open_rows(files.paths[0], files.wanted)
         names = [table.names[place].rpartition(".")[2] for place in table.choose(files.wanted, 2)]
+    names = names[::-1] if files.is_reversed else names
     return _language(names[0]), _language(names[1])
 
 
@@ -172,6 +176,11 @@ def fingerprint(path: Path) -> str:
 
 def each_pair(files: PairFiles) -> Iterator[Pair]:
     """All pairs in order, as a stream; those with an empty side too."""
+    for pair in _as_in_files(files):
+        yield pair._replace(source=pair.target, target=pair.source) if files.is_reversed else pair
+
+
+def _as_in_files(files: PairFiles) -> Iterator[Pair]:
     if files.target is not None:
         yield from _parallel(files.source, files.target)
         return

@@ -40,6 +40,12 @@ def all_corpora(files: PairFiles) -> list[PairFiles]:
     return [files, *files.others]
 
 
+def reverse_corpora(files: PairFiles) -> PairFiles:
+    """The same pairs, with source and target exchanged in all corpora."""
+    others = tuple(replace(one, is_reversed=True) for one in files.others)
+    return replace(files, is_reversed=True, others=others)
+
+
 def weights_of(files: PairFiles) -> list[float] | None:
     """How often an epoch takes each corpus, if there are several."""
     return [one.weight for one in all_corpora(files)] if files.others else None
@@ -64,11 +70,17 @@ def roles_of(files: PairFiles) -> dict[str, Path]:
 
 def reading_of(files: PairFiles) -> dict[str, str]:
     """How the files of all corpora are read."""
-    return files.reading | {
+    direction = {"direction": "reversed"} if files.is_reversed else {}
+    return files.reading | direction | {
         f"also_{number}_{name}": value
         for number, other in enumerate(files.others, start=1)
         for name, value in other.reading.items()
-    }
+    }  # fmt: skip
+
+
+def back_translated(files: PairFiles) -> int | None:
+    """The corpus whose sources are back-translations, if there is one."""
+    return next((number for number, one in enumerate(all_corpora(files)) if one.is_synthetic), None)
 
 
 def headers_of(files: PairFiles) -> list[LeftOut]:

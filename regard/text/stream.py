@@ -112,7 +112,7 @@ class StreamedExamples(Examples):
         make: Callable[[Any], Any] = lambda kept: kept,
         may_be_held_out: Callable[[Any], bool] = lambda example: True,
     ) -> None:  # fmt: skip
-        """read: all examples, as often as it is called; words: of an example; held_out: how many of so many.
+        """read: all examples, as often as it is called; words: of an example; held_out: how many, of so many.
 
         is_usable, why_not: what is not learned from, and why, for the first of these; make: an example, of its JSON;
         may_be_held_out: those that may come before those that may not.
@@ -125,7 +125,7 @@ class StreamedExamples(Examples):
 
     def survey(self) -> Iterator[int]:
         """Reads all of it; yields how many examples were read so far."""
-        lowest, sample, every, usable = _Lowest(MOST_GROUPS), Thinned(SAMPLE), 0, 0
+        lowest, sample, every, usable, allowed = _Lowest(MOST_GROUPS), Thinned(SAMPLE), 0, 0, 0
         unusable: list[Any] = []  # the first
         for chunk in _chunked(self._read()):
             kept = [example for example in chunk if self._is_usable(example)]
@@ -134,6 +134,7 @@ class StreamedExamples(Examples):
             every, usable = every + len(chunk), usable + len(kept)
             sample.add(kept)
             if not self._has_valid:
+                allowed += sum(map(self._may_be_held_out, kept))
                 lowest.add((self._hash(one), one, self._may_be_held_out(one)) for one in kept)
             yield every
         if self._why_not and unusable:
@@ -141,7 +142,7 @@ class StreamedExamples(Examples):
         if not usable:
             why = "".join(f", all {one.reason} (such as {one.example})" for one in self.left_out)
             raise CorpusError(f"{every} examples{why}; there is nothing to learn from")
-        held = [] if self._has_valid else lowest.take(self._held_out(usable))
+        held = [] if self._has_valid else lowest.take(self._held_out(allowed))
         self._chosen = frozenset(number for number, _ in held)
         self.valid = self.valid if self._has_valid else [example for _, group in held for example in group]
         self.count = usable - sum(lowest.counts[number] for number in self._chosen)
@@ -176,6 +177,7 @@ class _Lowest:
         self._most, self._order = most, list[int]()
         self._groups: dict[int, list[Any]] = {}
         self.counts: dict[int, int] = {}  # examples of a hash, copies included
+        self._own: dict[int, int] = {}  # those of them that may be held out
 
     def add(self, examples: Iterable[tuple[int, Any, bool]]) -> None:
         """Examples with their hashes, and whether they may be held out; else they are only counted."""
@@ -189,13 +191,14 @@ class _Lowest:
                 continue
             if number not in self._groups:
                 insort(self._order, number)
-                self._groups[number], self.counts[number] = [], 0
+                self._groups[number], self.counts[number], self._own[number] = [], 0, 0
                 if len(self._order) > self._most:
                     gone = self._order.pop()
-                    del self._groups[gone], self.counts[gone]
+                    del self._groups[gone], self.counts[gone], self._own[gone]
                 limit = self._limit()
             if number in self._groups:
                 self.counts[number] += 1
+                self._own[number] += 1
                 if example not in self._groups[number]:
                     self._groups[number].append(example)
 
@@ -210,7 +213,7 @@ class _Lowest:
             if held >= count:
                 break
             taken.append((number, self._groups[number]))
-            held += self.counts[number]
+            held += self._own[number]
         return taken
 
     def _limit(self) -> int:

@@ -19,20 +19,24 @@ WORD = r" ?[\p{L}\p{M}]+| ?\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
 END_OF_TEXT = "<|endoftext|>"
 ENDLESS = re.compile(r"[^\s\d]{1000}")  # learning takes the square of a word's length: longer ones are broken up for it
 LONGEST_WORD = 100  # letters; longer ones are unknown to a WordPiece, as BERT has it
+BACK_TRANSLATED = (
+    "<bt>"  # before a source that is a back-translation (Caswell et al. 2019); never split off from a text
+)
 BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # in this order from 0, as BERT has them
 
 
-def learn_pairs(texts: Iterable[str], vocab_size: int) -> Tokenizer:
-    """Byte-level BPE for texts that stand alone, closed by an end.
+def learn_pairs(texts: Iterable[str], vocab_size: int, *, has_tag: bool = False) -> Tokenizer:
+    """Byte-level BPE for texts that stand alone, closed by an end. has_tag: with a token that marks back-translations.
 
     A space is put before each text, so that a word is spelled alike at the start and inside. Ids 0 and 1 are the end
     and the unknown (never needed, but other engines ask for it); padding is the last id.
     """
+    special = ["</s>", "<unk>", *([BACK_TRANSLATED] if has_tag else [])]
     pieces = Pieces(models.BPE(unk_token="<unk>"))
     pieces.normalizer = normalizers.Prepend(" ")
     pieces.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(WORD), "isolated"), _bytes()])
     pieces.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
-    pieces.train_from_iterator(_broken_up(texts), _merges(vocab_size - 1, ["</s>", "<unk>"]))
+    pieces.train_from_iterator(_broken_up(texts), _merges(vocab_size - 1, special))
     pieces.add_special_tokens(["<pad>"])
     end = pieces.token_to_id("</s>")
     pieces.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", end)])

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from regard.folder import ModelInfo
-from regard.training.lineage import name_bases, name_teacher, plain, scored_against_teacher
+from regard.training.lineage import name_bases, name_monolingual, name_teacher, plain, scored_against_teacher
 
 
 def describe_shape(model: dict[str, Any], names: tuple[str, ...]) -> str:
@@ -58,6 +58,7 @@ def model_card(info: ModelInfo, shape: tuple[str, ...]) -> str:
         f"({describe_shape(info.settings['model'], shape)}).", "",
         "## Use", "", "```python", "import regard", "", "model = regard.load(\"path/to/this/folder\")", "```", "",
         "## Data", "", facts, "",
+        *([f"Text in the target language: {text}.", ""] if (text := name_monolingual(info)) else []),
         f"## Scores on held-out text{against}", "", scores, "", info.scores_signature or "", "",
         f"Trained for {past['steps']} steps in {past['seconds'] / 60:.1f} minutes. "
         f"All settings are in regard.json.", "",

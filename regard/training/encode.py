@@ -33,7 +33,7 @@ class Preparing:
 
 @dataclass(frozen=True)
 class Generating:
-    """The teacher generates what a student will learn from: an event of the time before the text is prepared."""
+    """A model generates what another will learn from: an event of the time before the text is prepared."""
 
     teacher: str  # which one, and how it generates
     done: int  # lines, those of earlier sessions among them

@@ -1,7 +1,7 @@
 """Where a model comes from: the models it was fine-tuned or distilled from, and what was imported, with licences.
 
 regard.json keeps it as `base_models`, a list of such descriptions, each with the `base_models` of its own, and as
-`teacher`, one of them.
+`teacher`, one of them. `monolingual` is text that was translated back, by which model, and what came of it.
 """
 
 from __future__ import annotations
@@ -56,6 +56,32 @@ def name_teacher(info: ModelInfo) -> str | None:
 def scored_against_teacher(info: ModelInfo) -> bool:
     """Whether its scores compare it with its teacher, not with real references."""
     return info.teacher is not None and info.teacher.get("has_references") is False
+
+
+def describe_verdict(verdict: dict[str, Any]) -> str:
+    """Which model was kept, with back-translations or without, and why."""
+    number = verdict["round"]
+    before = "without back-translations" if number == 1 else f"of round {number - 1}"
+    what = "back-translation" if number == 1 else f"round {number} of back-translation"
+    kept = (
+        f"{what} helps, and its model was kept"
+        if verdict["is_kept"]
+        else f"{what} was not shown to help, so the model {before} was kept"
+    )
+    return (
+        f"{kept}: BLEU {verdict['bleu']:.2f}, {before} {verdict['against_bleu']:.2f}, "
+        f"p = {verdict['p_value']:.3f} by the paired test on {verdict['held_out']} held-out pairs"
+    )
+
+
+def name_monolingual(info: ModelInfo) -> str | None:
+    """The text in the target language that was tried, and whether it helped, in words."""
+    if not (found := info.monolingual):
+        return None
+    names = ", ".join(plain(name) for name in [*found["files"]][:MOST_BASES])
+    reverse = _in_words(_checked(found["reverse"]))
+    verdicts = "; ".join(map(describe_verdict, found["comparisons"].values()))
+    return f"{int(found['lines'])} lines ({names}) translated back by {reverse}; {verdicts}"
 
 
 def _in_words(base: dict[str, Any]) -> str:

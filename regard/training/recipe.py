@@ -144,6 +144,8 @@ class Recipe:
     artifacts: Callable[[nn.Module, dict[str, Array], list[Any], Tokenizer], Artifacts] = no_artifacts
     # Of a model in training and the examples held out: its attention on a few of them.
     snapshot: Callable[[nn.Module, list[Any], Tokenizer], list[dict[str, Any]]] = no_snapshots
+    # Launches instead of `training.launch`, as module:function, where a request may need several trainings.
+    stages: str | None = None
 
 
 def encode_json(content: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ from regard.training.log import METRICS, SNAPSHOTS
 
 RECORD, SURVEY, START, LOCK = "run.json", "survey.json", "start.safetensors", "lock"
 STATE = "state"  # the folder of the saved states
+STAGES = "stages"  # in a record: it is of several trainings, whose runs are in folders of their own
 OURS = (RECORD, SURVEY, START, METRICS, SNAPSHOTS, TOKENIZER, ROLES_FILE, *SentencePieces.FILES)
 MOST_RECORD_BYTES = 64 * 2**20
 CHECKS, MOMENT = 3, 0.05  # of what is in the way: how often, and seconds between
@@ -55,6 +56,9 @@ def read_record(run: Path) -> dict[str, Any] | None:
     path = run / RECORD
     try:
         record = json.loads(read_regular(path, MOST_RECORD_BYTES))
+        if STAGES in record:
+            raise RunError(f"{run.parent} was trained in stages, with --monolingual; give that again to resume, add "
+                           f"--fresh to start over, or train to another folder")  # fmt: skip
         return dict(record) | {name: dict(record[name]) for name in ("config", "fingerprints", "files")}
     except FileNotFoundError:
         return None

@@ -42,6 +42,7 @@ FOLLOWS = {
     "model.encoder": "the folders; give --encoder and --decoder",
     "model.start_id": "the folders; give --encoder and --decoder",
     "corpus_weights": "--also SOURCE,TARGET:WEIGHT",
+    "back_translated": "--monolingual FILE",
 }
 # What is used only beside another setting.
 BESIDE: dict[str, tuple[str, Callable[[RunConfig], bool]]] = {
@@ -74,5 +75,6 @@ def _given(wanted: Settings) -> list[tuple[str, Any]]:
     """The names and values of all settings in a tree that some family may not use."""
     found = [(f"{section}.{name}", value) for section in ("text", "model", "train")
              for name, value in wanted.get(section, {}).items()]  # fmt: skip
-    found += [(name, wanted.get(name)) for name in ("source_language", "target_language", "corpus_weights")]
+    alone = ("source_language", "target_language", "corpus_weights", "back_translated")
+    found += [(name, wanted.get(name)) for name in alone]
     return [(name, value) for name, value in found if value is not None]

@@ -71,7 +71,7 @@ def outcome(task, config):
 
 SECTIONS = {"text": TextConfig, "model": ModelConfig, "train": TrainConfig}
 NAMES = {f"{section}.{name}" for section, kind in SECTIONS.items() for name in kind.model_fields}
-NAMES |= {"source_language", "target_language", "corpus_weights"}
+NAMES |= {"source_language", "target_language", "corpus_weights", "back_translated"}
 
 
 def used_by(task):

@@ -18,6 +18,7 @@ from regard.decoding.settings import BEAM, refuse_below_one
 from regard.errors import ConfigError, CorpusError, RunError
 from regard.families.bulk import PARTS, RECORD, BulkFile, Work, answer_parts, keep_record, owned, run_here
 from regard.families.translate.lines import translate_plainly
+from regard.families.translate.reading import PairsAndText
 from regard.families.translate.recipe import CHUNK, TRANSLATE
 from regard.files import hash_file
 from regard.folder import LANGUAGES, RUN, ModelFolder
@@ -61,6 +62,9 @@ def distilling(
     }  # fmt: skip
     options = {"beam": beam, "max_length": None, "fast": False, "prefix": "", "terms": None, "scores": False}
     lesson = Lesson(files, options, lambda: load(teacher.folder, engine=engine, precision=precision), fresh)
+    if isinstance(request.train_files, PairsAndText):
+        raise ConfigError("a student learns from translations of source text; monolingual, reverse and rounds are for "
+                          "regard.train")  # fmt: skip
     request = replace(request, teacher=Teacher(about, lesson.translate))
     yield from launch(request, to, None, fresh, stopper or Stopper(), load)
 
@@ -90,20 +94,25 @@ class Lesson:
     options: dict[str, Any]
     open: Callable[[], Any]  # the teacher
     fresh: bool  # whether other translations that are there are replaced
+    role: str = "The teacher"
 
     def translate(self, run: Path, check: Check) -> Iterator[Generating]:
-        """Translates what is not there yet, and says how far it is."""
+        """Translates what is not there yet into the folder of a run that learns from it."""
         before = None if self.fresh else read_record(run)
         if before is not None and "teacher" not in before and not (run / FOLDER).exists():
             raise RunError(f"{run.parent} was trained without a teacher; add --fresh to start over, or choose another "
                            f"folder with --to")  # fmt: skip
+        yield from self.translate_into(run / FOLDER, check)
+
+    def translate_into(self, to: Path, check: Check) -> Iterator[Generating]:
+        """Translates what is not there yet, and says how far it is."""
         sizes = [_count_lines(file.path, check) for file in self.files]
         work = Work(self.open(), translate_plainly, self.options)
-        to, total = run / FOLDER, sum(sizes)
+        total = sum(sizes)
         with owned(to, self.files):
             self._keep_record(to, work)
             done = sum(file.count_done(size) for file, size in zip(self.files, sizes, strict=True))
-            named = f"{work.opened._folder.folder} (beam {self.options['beam']})"
+            named = f"{self.role} {work.opened._folder.folder} (beam {self.options['beam']})"
             yield Generating(named, done, total)
             began, earlier = time.monotonic(), done
             for lines, _ in answer_parts(work, run_here, self.files, to):

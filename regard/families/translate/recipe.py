@@ -1,13 +1,13 @@
 """translate: pairs of texts -> EncoderDecoder -> BLEU and chrF.
 
-Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
+Top to bottom: what follows from the size of the text, how it is prepared, built, scored and packed. What is read is in
+`reading.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain, compress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,9 @@ from regard.engines.cache import SHORTLIST
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
 from regard.families.held_out import HeldOutPairs, real_loss
-from regard.families.table import choose, count_words
+from regard.families.table import choose
 from regard.families.translate.network import put_together
+from regard.families.translate.reading import gather, read
 from regard.families.translate.settings import KINDS, ROWS, SIZES, USES, choose_epochs
 from regard.folder import Content
 from regard.formats import encoder_decoder, marian, own
@@ -39,32 +40,10 @@ from regard.formats.tokenizers import translator_config
 from regard.look.heads import score_pair_heads
 from regard.look.snapshot import snapshot_pairs
 from regard.model.transformer import EncoderAndDecoder, EncoderDecoder
-from regard.text.corpus import (
-    LeftOut,
-    Pair,
-    PairFiles,
-    guess_languages,
-    kind_of,
-    read_pairs,
-    refuse_unread,
-    why_empty,
-)
-from regard.text.mixture import (
-    Also,
-    add_corpora,
-    all_corpora,
-    each_of_all,
-    headers_of,
-    reading_of,
-    roles_of,
-    weights_of,
-)
-from regard.text.readers import find_kind
-from regard.text.readers.rows import Choice
+from regard.text.corpus import LeftOut, Pair
 from regard.text.sentences import sentences
-from regard.text.stream import StreamedExamples
 from regard.text.tokenizer import Tokenizer
-from regard.text.vocabulary import learn_pairs
+from regard.text.vocabulary import BACK_TRANSLATED, learn_pairs
 from regard.training.recipe import (
     Artifacts,
     Check,
@@ -83,58 +62,6 @@ SAMPLED, WITHIN = (
     2000,
     0.9,
 )  # sources whose sentences are counted; share of them that has at most so many
-
-
-def gather(
-    source: str | Path,
-    target: str | Path | None = None,
-    *,
-    valid_source: str | Path | None = None,
-    valid_target: str | Path | None = None,
-    columns: Choice | None = None,
-    keys: tuple[str, ...] | None = None,
-    glob: Sequence[str] = (),
-    also: Sequence[Also] = (),
-) -> tuple[PairFiles, PairFiles | None]:
-    """The files of pairs to learn from, and to validate on if they are given. also: further corpora, with weights."""
-    files = add_corpora(PairFiles.of(source, target, columns, keys, glob), also, columns, keys)
-    if valid_target and not valid_source:
-        raise ConfigError(f"--valid-target {valid_target} was given without --valid-source; give both files")
-    valid = PairFiles.of(valid_source, valid_target, columns, keys) if valid_source else None
-    if valid and not valid.target and not find_kind(valid.paths[0]):
-        raise ConfigError(f"--valid-source {valid_source} is one file of lines; give its translation too, with "
-                          f"--valid-target")  # fmt: skip
-    alone = [one for one in (*all_corpora(files), valid) if one and not one.target]
-    refuse_unread(columns, keys, *(kind_of(one) for one in alone))
-    return files, valid
-
-
-def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> Corpus:
-    """All pairs; without files to validate on, some are held out, the same ones every time."""
-    roles, reading = roles_of(files), reading_of(files)
-    if valid_files is not None:
-        reading |= {f"valid_{name}": value for name, value in valid_files.reading.items()}
-        roles |= {f"valid_{role}": path for role, path in valid_files.roles.items()}
-    pairs = StreamedExamples(
-        read=lambda: each_of_all(files),
-        key=lambda pair: pair.source,
-        words=lambda pair: count_words(pair[:2]),
-        held_out=lambda count: config.train.held_out or default_held_out(count),
-        seed=config.seed,
-        valid=read_pairs(valid_files)[0] if valid_files else None,
-        is_usable=lambda pair: pair.source.strip() and pair.target.strip(),
-        why_not=lambda pair: why_empty(all_corpora(files)[pair.corpus], pair),
-        may_be_held_out=lambda pair: pair.corpus == 0,
-        make=lambda kept: Pair(*kept),
-    )
-    source_language, target_language = guess_languages(files)
-    facts = {"source_language": source_language, "target_language": target_language}
-    return Corpus(pairs, roles, headers_of(files), facts | {"corpus_weights": weights_of(files)}, reading)
-
-
-def default_held_out(pairs: int) -> int:
-    """One in twenty, at most a thousand."""
-    return min(1000, max(1, pairs // 20))
 
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
@@ -160,7 +87,7 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
             yield pair.target
 
     assert config.text.vocab_size is not None
-    return learn_pairs(texts(), config.text.vocab_size)
+    return learn_pairs(texts(), config.text.vocab_size, has_tag=config.back_translated is not None)
 
 
 def encode(pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig) -> Encoded:
@@ -229,10 +156,16 @@ def encode_pairs(
     pairs: list[Pair], tokenizer: Tokenizer, config: RunConfig
 ) -> tuple[list[list[int]], list[Pair], list[LeftOut]]:
     """The pairs whose sides both are short enough, as ids (each source with its target after it) and as they are; and
-    those left out.
+    those left out. A source that is a back-translation begins with a token that no text has.
     """
-    limit = longest_side(config)
+    limit, tag = longest_side(config), tokenizer.id_of(BACK_TRANSLATED)
     sources = tokenizer.encode_all([pair.source for pair in pairs])
+    if config.back_translated is not None:
+        assert tag is not None, "the tokenizer was learned with it"
+        sources = [
+            [tag, *source] if pair.corpus == config.back_translated else source
+            for pair, source in zip(pairs, sources, strict=True)
+        ]
     targets = tokenizer.encode_targets([pair.target for pair in pairs])
     fits = [len(source) <= limit and len(target) <= limit for source, target in zip(sources, targets, strict=True)]
     both = compress(zip(sources, targets, strict=True), fits)
@@ -297,7 +230,8 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 def artifacts(model: Any, arrays: dict[str, Array], valid: list[Pair], tokenizer: Tokenizer) -> Artifacts:
     """Which heads align, what each does, and which words are worth considering for which."""
     pairs = EncodedPairs.named("pairs", arrays).sample(COUNTED)
-    is_word = torch.tensor([has_letters(token) for token in tokenizer.tokens(range(tokenizer.vocab_size))])
+    tokens = tokenizer.tokens(range(tokenizer.vocab_size))
+    is_word = torch.tensor([has_letters(token) and token != BACK_TRANSLATED for token in tokens])
     lexicon = learn_lexicon(pairs, tokenizer.vocab_size, is_word)
     kept = lexicon.kept()
     sources = tokenizer.encode_all([pair.source for pair in valid[:PAIRS]])
@@ -333,4 +267,5 @@ TRANSLATE = Recipe(
     join=put_together,
     artifacts=artifacts,
     snapshot=snapshot_pairs,
+    stages="regard.families.translate.monolingual:launch_stages",
 )

@@ -172,6 +172,18 @@ def train(
             show_default=False,
         ),
     ] = [],  # noqa: B006
+    monolingual: Annotated[
+        list[Path],
+        typer.Option(
+            help="Text in the target language, learned from by back-translation; repeatable.", show_default=False
+        ),
+    ] = [],  # noqa: B006
+    reverse: Annotated[
+        Path | None, typer.Option(help="The translator for --monolingual; default: one is trained first.")
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Of --monolingual, each with a better reverse model; default: 1.")
+    ] = None,
     source_language: Annotated[str | None, typer.Option(help="Language code; default: the file's suffix.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Language code; default: the file's suffix.")] = None,
     encoder: Annotated[
@@ -185,12 +197,14 @@ def train(
       regard train translate train.en train.de --to models/en-de --minutes 30
       regard train translate pairs.tsv --columns 2,1 --to models/de-en --size small
       regard train translate own.de own.en --also web.de,web.en:0.3 --to models/de-en
+      regard train translate own.de own.en --monolingual text.en --to models/de-en
     """
     languages = {"source_language": source_language, "target_language": target_language}
     return {
         "settings": {name: code for name, code in languages.items() if code},
         "encoder": encoder, "decoder": decoder, "source": source, "target": target,
         "valid_source": valid_source, "valid_target": valid_target, "glob": glob, "also": also,
+        "monolingual": monolingual, "reverse": reverse, "rounds": rounds,
         **choose_columns(columns, keys),
     }  # fmt: skip
 
