@@ -1,8 +1,10 @@
 """Systems that must learn really learn."""
 
 import random
+from dataclasses import replace
 
 import regard
+from regard.text.stories import write_stories
 from regard.training.loop import Progress
 
 
@@ -63,8 +65,6 @@ def test_a_filler_learns_what_stands_between_its_neighbours(tmp_path):
 
 def test_an_answerer_induces_the_color_and_reads_the_story_in_order(tmp_path):
     """Brian is a frog and yellow, Greg is a frog: three sentences, each of which says where to look next."""
-    from regard.text.stories import write_stories
-
     (tmp_path / "train.txt").write_text(write_stories(regard.induction(1000)))
     settings = {"model": {"restarts": 4}, "stop": {"steps": 2000}, "threads": 1}
     regard.train("answer", to=tmp_path / "m", stories=tmp_path / "train.txt", settings=settings)
@@ -77,3 +77,23 @@ def test_an_answerer_induces_the_color_and_reads_the_story_in_order(tmp_path):
     held_out = regard.induction(300, held_out=True)
     right = sum(a.text == s.answer for a, s in zip(answerer.answer_all(held_out), held_out, strict=True))
     assert right >= 0.98 * len(held_out)
+    for question in ("What color is Nora?", "What color is Zorro?"):  # one who is not in it, a word never seen
+        found = answerer.answer(story, question)
+        assert found.abstained and found.text == "unknown" and found.probability > 0.5
+    for place in range(3):  # without any one of the facts that the answer follows from
+        lost = [replace(s, sentences=_without(s.sentences, s.support[place])) for s in held_out]
+        assert sum(a.abstained for a in answerer.answer_all(lost)) >= 0.9 * len(lost)
+
+
+def _without(sentences, gone):
+    return tuple(sentence for place, sentence in enumerate(sentences) if place != gone)
+
+
+def test_a_memory_that_all_hops_share_learns_to_induce_too(tmp_path):
+    """tying=layer-wise: one memory, and a matrix that rotates the state between hops."""
+    (tmp_path / "train.txt").write_text(write_stories(regard.induction(1000)))
+    settings = {"model": {"tying": "layer-wise", "restarts": 2}, "stop": {"steps": 2000}, "threads": 1}
+    regard.train("answer", to=tmp_path / "m", stories=tmp_path / "train.txt", settings=settings)
+    held_out = regard.induction(300, held_out=True)
+    found = regard.load(tmp_path / "m").answer_all(held_out)
+    assert sum(a.text == s.answer for a, s in zip(found, held_out, strict=True)) >= 0.95 * len(held_out)

@@ -1,5 +1,6 @@
 """Examples to one batch: pad, shift, mask. Knows ids, not text."""
 
+import random
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ from torch import Tensor
 
 from regard.data.batch import PairBatch, StoryBatch, TextBatch
 from regard.data.tokens import Array, EncodedStories, TokenLists
+from regard.data.unanswerable import Unanswerable
 
 
 def collate_pairs(
@@ -75,20 +77,25 @@ def collate_stories(
     seed: int = 0,
     is_linear: bool = False,
     time_noise: float = 0.0,
+    unanswerable: tuple[Unanswerable, float] | None = None,
 ) -> StoryBatch:
     """The questions at these indexes with their stories.
 
     time_noise: the share of gaps inserted between sentences at random, so that the model does not overfit to exact
-    ages. A gap has no words: it only makes earlier sentences older.
+    ages. A gap has no words: it only makes earlier sentences older. unanswerable: what makes questions that their
+    story does not answer, and the share of them.
     """
     numbers = stories.tales.pad(indexes, 0)  # (B, M)
     if numbers.shape[1] == 0:
         numbers = torch.zeros(len(indexes), 1, dtype=torch.int64)  # no story: one sentence of padding
+    questions, answers = stories.questions.pad(indexes, pad_id), stories.answers[indexes].clone()  # (B, Q), (B,)
+    if unanswerable:
+        make, share = unanswerable
+        make(stories, share, random.Random(seed), (numbers, questions, answers))
     is_real = numbers > 0  # (B, M)
     gaps = torch.rand(numbers.shape, generator=torch.Generator().manual_seed(seed)) < time_noise  # (B, M)
     passed = (is_real * (1 + gaps.long())).flip(1).cumsum(1).flip(1)  # (B, M) from each sentence to now
     sentences = stories.table[numbers]  # (B, M, L)
-    questions = stories.questions.pad(indexes, pad_id)  # (B, Q)
     tokens = int((sentences != pad_id).sum() + (questions != pad_id).sum())
     ages = (passed - 1).clamp(min=0)
-    return StoryBatch(tokens, sentences, ages, questions, stories.answers[indexes], is_linear)
+    return StoryBatch(tokens, sentences, ages, questions, answers, is_linear)

@@ -1,12 +1,14 @@
 """Stories with questions as ids, and as batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import torch
 
 from regard.data.batch import StoryBatch
 from regard.data.collate import collate_stories
 from regard.data.tokens import EncodedStories, TokenLists
+from regard.data.unanswerable import Unanswerable
 from regard.text.stories import Story, answer_text
 from regard.text.tokenizer import Tokenizer
 
@@ -38,6 +40,17 @@ def story_batches(stories: EncodedStories, pad_id: int) -> Iterator[StoryBatch]:
     """All questions once, in order."""
     for indexes in torch.arange(len(stories)).split(ROWS):
         yield collate_stories(stories, indexes, pad_id)
+
+
+def made_batches(stories: EncodedStories, pad_id: int, make: Unanswerable) -> list[StoryBatch]:
+    """Questions that were made unanswerable, one of each where it is known how."""
+    found = []
+    for indexes in torch.arange(len(stories)).split(ROWS):
+        made = collate_stories(stories, indexes, pad_id, seed=int(indexes[0]), unanswerable=(make, 1.0))
+        if (is_made := made.answers == make.answer).any():
+            kept = {part: getattr(made, part)[is_made] for part in ("sentences", "ages", "questions", "answers")}
+            found.append(replace(made, **kept))
+    return found
 
 
 def _known(texts: Iterable[str], tokenizer: Tokenizer) -> list[list[int]]:

@@ -1,6 +1,7 @@
 """Runs a model over held-out ids and adds up how well it does. Knows ids, not text."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -92,3 +93,16 @@ def answer_all(
         total = total - log_probs.gather(2, truth[..., None]).sum(dim=(1, 2)).cpu()
         count += len(here.answers)
     return right / count, total / count
+
+
+@torch.inference_mode()
+def find_logits(model: Any, batches: Iterable[StoryBatch], between_batches: Callable[[], None]) -> Tensor:
+    """The logits of all answers, of each network that is trained side by side: (R, questions, V)."""
+    model.eval()
+    device = next(model.parameters()).device
+    found = []
+    for batch in batches:
+        between_batches()
+        here = batch.to(device)
+        found.append(model(here.sentences, here.ages, here.questions).cpu())  # (R, B, V)
+    return torch.cat(found, dim=1) if found else torch.zeros(model.config.restarts, 0, model.config.vocab_size)

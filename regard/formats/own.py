@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from regard.config import ModelConfig
 from regard.errors import FolderError
 from regard.formats.names import check, plain
@@ -17,6 +19,8 @@ PREFIX = "regard-"
 # What settings and weights were called in folders of version 0.1.
 OLD_SETTINGS = {"inner": "ffn_width", "key_heads": "kv_heads", "is_tied": "tie_embeddings", "segments": "token_types"}
 OLD_WEIGHTS = {".feed_forward.rise.": ".feed_forward.up.", ".feed_forward.fall.": ".feed_forward.down."}
+
+NEW_WEIGHTS = ("answer_temperature",)  # ones, where a folder of an older version has none
 
 
 def export_config(model: ModelConfig, task: str) -> dict[str, Any]:
@@ -68,5 +72,8 @@ def import_weights(weights: Weights, shapes: Shapes) -> Weights:
         old = next((part for part in OLD_WEIGHTS if part in f".{name}"), None)
         if old is not None:
             weights[f".{name}".replace(old, OLD_WEIGHTS[old])[1:]] = weights.pop(name)
+    for name in NEW_WEIGHTS:
+        if name in shapes and name not in weights:
+            weights[name] = np.ones(shapes[name], dtype=np.float32)
     check(weights, shapes, whole_numbers=("chosen",))
     return weights

@@ -1,6 +1,7 @@
 """Cross-entropy as (sum, count), fused with the output layer so that the logits of a batch never exist at once."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 TO_TWO = math.log2(math.e)
 ROWS = 128  # hidden vectors whose logits exist at one time: 128 x 10,000 x 4 bytes = 5 MB, which a cache holds
+HOTTEST, TRIES = 20.0, 32  # the highest temperature, and how often the best is looked for
 
 
 def token_loss(
@@ -70,3 +72,19 @@ class _SummedLoss(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None, None]:
         to_rows, to_table, to_bias = ctx.saved_tensors
         return grad * to_rows, None, grad * to_table, None if to_bias is None else grad * to_bias, None
+
+
+def fit_temperature(loss: Callable[[float], float]) -> float:
+    """The temperature by which logits are divided so that their loss, summed over held-out examples, is smallest.
+
+    Few examples are no reason for a temperature far from 1: its squared logarithm counts as much as one's loss.
+    """
+
+    def cost(log_temperature: float) -> float:
+        return loss(math.exp(log_temperature)) + log_temperature**2
+
+    low, high = -math.log(HOTTEST), math.log(HOTTEST)  # the loss has one minimum between them
+    for _ in range(TRIES):
+        left, right = low + (high - low) * 0.382, low + (high - low) * 0.618
+        low, high = (low, right) if cost(left) < cost(right) else (left, high)
+    return math.exp((low + high) / 2)

@@ -24,6 +24,7 @@ class MemoryNetwork(nn.Module):
 
     slope: Tensor
     chosen: Tensor
+    answer_temperature: Tensor
 
     def __init__(self, config: ModelConfig, pad_id: int) -> None:
         super().__init__()
@@ -31,20 +32,24 @@ class MemoryNetwork(nn.Module):
         is_adjacent = config.tying == "adjacent"
         shape = config.restarts, config.vocab_size, config.width
         ages = config.restarts, config.max_positions, config.width
-        turns = config.restarts, config.width, config.width
         # adjacent: a hop's output table is the next one's input table; the first also embeds the question, and the last
         # predicts the answer. layer-wise: all hops share two tables, with a linear map of the state between them.
         tables = config.hops + 1 if is_adjacent else 4
         self.words = nn.ParameterList(torch.randn(shape) * SPREAD for _ in range(tables))  # (R, V, D) each
         times = config.hops + 1 if is_adjacent else 2
         self.times = nn.ParameterList(torch.randn(ages) * SPREAD for _ in range(times))  # (R, ages, D) each
-        self.between = None if is_adjacent else nn.Parameter(torch.randn(turns) * SPREAD)
+        self.between = None if is_adjacent else nn.Parameter(torch.eye(config.width).repeat(config.restarts, 1, 1))
         self.hops = nn.ModuleList(Hop() for _ in range(config.hops))
         self.register_buffer("chosen", torch.zeros(1, dtype=torch.int64))  # the network to keep
+        self.register_buffer("answer_temperature", torch.ones(config.restarts, 1, 1))  # chosen on held-out stories
         slope = torch.arange(1, config.width + 1, device="cpu") / config.width  # (D,); not learned, so never left out
         self.register_buffer("slope", slope, persistent=False)
         with torch.no_grad():
             for table in self.words:
+                if (
+                    not is_adjacent
+                ):  # a word matches itself at first; from unequal tables it learned 40 %, from equal all
+                    table.copy_(self.words[0])
                 table[:, pad_id] = 0
 
     def forward(self, sentences: Tensor, ages: Tensor, questions: Tensor, is_linear: bool = False) -> Tensor:
@@ -63,7 +68,7 @@ class MemoryNetwork(nn.Module):
             if self.between is not None:
                 state = state @ self.between  # (R, B, D)
             state = state + found.transpose(0, 1) @ self._table(outward)  # (R, B, D)
-        return state @ self.words[-1].transpose(1, 2)  # (R, B, V)
+        return state @ self.words[-1].transpose(1, 2) / self.answer_temperature  # (R, B, V)
 
     def _features(self, sentences: Tensor, ages: Tensor) -> tuple[Tensor, Tensor]:
         """sentences (B, M, L) · ages (B, M) -> bags of words with their age (B, M + 1, F), and a mask.

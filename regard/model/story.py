@@ -27,6 +27,8 @@ class StoryTransformer(nn.Module):
     hops would answer directly, and never learn to chain facts.
     """
 
+    answer_temperature: Tensor
+
     def __init__(self, config: ModelConfig, pad_id: int) -> None:
         super().__init__()
         self.config, self.pad_id = config, pad_id
@@ -44,6 +46,7 @@ class StoryTransformer(nn.Module):
         self.hops = nn.ModuleList(Hop() for _ in range(config.hops))
         self.answer_norm = make_norm(config)
         self.answer_bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.register_buffer("answer_temperature", torch.ones(1, 1, 1))  # chosen on held-out stories
         nn.init.normal_(self.embedding.weight, std=1.0)
         nn.init.zeros_(self.embedding.weight[pad_id])
         nn.init.normal_(self.age.weight, std=0.1 / math.sqrt(width))  # order matters less than words, at first
@@ -63,7 +66,7 @@ class StoryTransformer(nn.Module):
             state, weights = block(asked, may_attend, may_attend, seen[block])  # (B, 1, D), (B, H, 1, M)
             hop(weights.squeeze(2))
         answer = self.answer_norm((state - asked).squeeze(1)) / math.sqrt(self.config.width)  # (B, D)
-        return F.linear(answer, self.embedding.weight, self.answer_bias)[None]  # (1, B, V)
+        return F.linear(answer, self.embedding.weight, self.answer_bias)[None] / self.answer_temperature  # (1, B, V)
 
     def _read(self, sentences: Tensor, ages: Tensor, is_real: Tensor) -> Tensor:
         """sentences (B, M, L) · ages (B, M) · is_real (B, M) -> memory (B, M, D)."""

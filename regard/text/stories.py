@@ -23,6 +23,9 @@ from regard.text.given import STDIN, read_stdin
 from regard.text.lines import read_lines
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+NO_ANSWER = (
+    "unknown"  # what an answerer says where the story has no answer; the same word among your answers means that
+)
 NUMBERED = re.compile(r"\s*(\d+)\s+(.*)")
 
 

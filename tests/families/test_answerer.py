@@ -1,9 +1,14 @@
 """An answerer gives an answer, its probability and its attention, whatever it is asked."""
 
+from dataclasses import replace
+
 import pytest
 from conftest import family_settings
 
 import regard
+from regard.engines.network import shapes_of
+from regard.families.answer.surface import as_fields, describe_answer
+from regard.formats import own
 
 STORY = ["Brian is a frog.", "Brian is yellow.", "Greg is a frog."]
 QUESTION = "What color is Greg?"
@@ -61,3 +66,37 @@ def test_only_a_memory_network_starts_linear(family_files, tmp_path):
     settings = {"model": {"kind": "transformer"}, "train": {"linear_start": 3}, "threads": 1}
     with pytest.raises(regard.ConfigError, match=r"linear_start=3 changes nothing.*it goes with model\.kind=memory"):
         regard.train("answer", to=tmp_path / "m", settings=settings, **family_files["answer"])
+
+
+def test_an_answer_says_in_every_form_whether_the_story_has_one(answerer):
+    for text in ("yellow", "unknown"):
+        found = replace(answerer.answer(STORY, QUESTION), text=text)
+        assert found.abstained == as_fields(found)["abstained"] == (text == "unknown")
+        assert ("the story has no answer" in describe_answer(found)) == found.abstained
+
+
+def test_your_own_answer_unknown_means_that_the_story_has_none(family_files, tmp_path):
+    told = family_files["answer"]["stories"].read_text()
+    (tmp_path / "s.txt").write_text(told.replace("\tyellow", "\tUnknown"))
+    settings = family_settings("answer", 20)
+    regard.train("answer", stories=tmp_path / "s.txt", to=tmp_path / "m", settings=settings)
+    answerer = regard.load(tmp_path / "m")
+    assert {"abstained", "unanswerable_found"} <= set(answerer.info.scores)
+    none = [line if "\t" not in line else line.split("\t")[0] + "\tUnknown" for line in told.splitlines()]
+    (tmp_path / "none.txt").write_text("\n".join(none))
+    report = answerer.evaluate(tmp_path / "none.txt")
+    assert report["accuracy"] == report["abstained"], "it is right to abstain where that is the answer, and only there"
+
+
+def test_without_made_questions_it_never_abstains_and_a_folder_of_before_opens(family_files, tmp_path):
+    settings = family_settings("answer", 20)
+    settings["train"] = settings.get("train", {}) | {"unanswerable": 0.0}
+    regard.train("answer", to=tmp_path / "m", settings=settings, **family_files["answer"])
+    answerer = regard.load(tmp_path / "m")
+    assert answerer.tokenizer.id_of("unknown") is None and "unanswerable_found" not in answerer.info.scores
+    assert answerer.evaluate(family_files["answer"]["stories"])["abstained"] == 0
+    weights = answerer.model.state_dict()
+    weights.pop("answer_temperature")
+    shapes = shapes_of(answerer.model)
+    read = own.import_weights({name: tensor.numpy() for name, tensor in weights.items()}, shapes)
+    assert read["answer_temperature"].tolist() == [[[1.0]]]

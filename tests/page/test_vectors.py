@@ -193,6 +193,7 @@ def answerer_case(name: str, precision: str, **settings) -> dict:
     words = lambda: [random.randrange(1, START) for _ in range(random.randrange(1, 6))]  # noqa: E731
     sentences, question = [words() for _ in range(6)], words()
     sentences[2] = []  # none of its words is known
+    model.answer_temperature.fill_(1.5)
     longest = max(map(len, sentences))
     for table in [p for n, p in model.named_parameters() if n.startswith("words.") or n == "embedding.weight"]:
         table[..., PAD, :] = 0

@@ -12,6 +12,7 @@ regard.panels.answer = (model) => {
     const fields = { model: model.id, story: story.value };
     const found = await regard.askJson("/api/answer", { ...fields, question: question.value.trim() }, signal);
     output.replaceChildren(regard.make("strong", {}, found.text), ` ${regard.percent(found.probability)}`,
+      found.abstained ? regard.make("small", {}, " the story has no answer") : "",
       found.unknown.length ? regard.make("small", {}, ` never seen: ${found.unknown.join(", ")}`) : "");
     await look.show({ ...fields, text: question.value.trim(), why: true });
   });

@@ -17,7 +17,8 @@ engine.families.answer = (about, weights, tokenizer) => {
   const answer = (/** @type {any} */ { story, question }) => {
     const all = sentencesOf(story), sentences = all.slice(-most), { probabilities, hops } = run(sentences, question), [best] = engine.largest(probabilities, 1);
     const unknown = [...new Set([...sentences, question].flatMap(tokenizer.unknown))].sort();
-    return { text: tokenizer.tokens([best])[0], probability: probabilities[best], sentences, hops, unknown, left_out: all.length - sentences.length };
+    const text = tokenizer.tokens([best])[0];
+    return { text, probability: probabilities[best], sentences, hops, unknown, left_out: all.length - sentences.length, abstained: text === "unknown" };
   };
 
   const look = (/** @type {any} */ fields) => {
@@ -44,7 +45,16 @@ engine.families.answer = (about, weights, tokenizer) => {
   return { model, routes: { "/api/answer": answer, "/api/look": look, "/api/changed": changed } };
 };
 
-engine.makeAnswerer = (config, weights, pad) => (config.kind === "memory" ? engine.makeMemoryNetwork(config, weights) : engine.makeStoryTransformer(config, weights, pad));
+engine.makeAnswerer = (config, weights, pad) => {
+  const model = config.kind === "memory" ? engine.makeMemoryNetwork(config, weights) : engine.makeStoryTransformer(config, weights, pad);
+  const temperature = weights.get("answer_temperature")?.data[0] ?? 1; // chosen on held-out stories
+  return {
+    read(sentences, question) {
+      const { hops, logits } = model.read(sentences, question);
+      return { hops, logits: logits.map((value) => value / temperature) };
+    },
+  };
+};
 
 // The end-to-end memory network: a question reads a story in hops.
 engine.makeMemoryNetwork = (config, weights) => {

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError
 from regard.families.pipeline import Pipeline
+from regard.text.classes import calibration_error
 from regard.text.given import a_text, given_texts, several_texts
-from regard.text.stories import Story, answer_text, most_sentences, read_stories, split_sentences
+from regard.text.stories import NO_ANSWER, Story, answer_text, most_sentences, read_stories, split_sentences
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, its probability, and the attention of each hop."""
+    """An answer, its probability, and the attention of each hop; it is `unknown` where the story has none."""
 
     text: str
     probability: float
@@ -29,6 +30,11 @@ class Answer:
     hops: list[list[float]]  # of each hop, the weight of each sentence
     unknown: list[str]  # words never seen in training; they were left out
     left_out: int = 0  # sentences at the beginning of the story that are more than the model can hold
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the story has no answer to the question, in the judgement of the model."""
+        return self.text == NO_ANSWER
 
     @property
     def notes(self) -> list[str]:
@@ -70,11 +76,16 @@ class Answerer(Pipeline):
         return found
 
     def evaluate(self, *files: str | Path) -> dict[str, float | str | int]:
-        """Share of questions answered right; and of those with known support, how often the hops attend to it most."""
+        """Share of questions answered right, and of those with known support, how often the hops attend to it most.
+
+        Abstaining is wrong, unless the answer given is that there is none. Probabilities are compared with accuracy.
+        """
         stories = read_stories(given_texts(files).paths)
         answers = self.answer_all(stories)
         right = [answer.text == answer_text(story) for answer, story in zip(answers, stories, strict=True)]
         report: dict[str, float | str | int] = {"accuracy": sum(right) / len(right), "questions": len(right)}
+        report["abstained"] = sum(answer.abstained for answer in answers) / len(answers)
+        report["calibration_error"] = calibration_error([answer.probability for answer in answers], right)
         supported = [pair for pair in zip(answers, stories, strict=True) if pair[1].support]
         if supported:
             report["support_found"] = sum(map(_finds_support, *zip(*supported, strict=True))) / len(supported)

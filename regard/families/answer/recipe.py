@@ -19,10 +19,11 @@ from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
 from regard.data.batch import StoryBatch
 from regard.data.collate import collate_stories
 from regard.data.loader import Loader
-from regard.data.stories import encode_stories, story_batches
+from regard.data.stories import encode_stories, made_batches, story_batches
 from regard.data.tokens import Array, EncodedStories
+from regard.data.unanswerable import Unanswerable
 from regard.device import derive_seed
-from regard.engines.score import answer_all
+from regard.engines.score import answer_all, find_logits
 from regard.errors import ConfigError
 from regard.families import FAMILIES
 from regard.families.answer.settings import KINDS, LENGTHS, SIZES, USES
@@ -31,10 +32,11 @@ from regard.folder import Content
 from regard.formats import own
 from regard.formats.tokenizers import tokenizer_config
 from regard.look.snapshot import PROBES, snapshot_stories
+from regard.model.loss import fit_temperature
 from regard.model.memory import keep_chosen
 from regard.model.story import build_network
 from regard.text.running import TextFiles, named
-from regard.text.stories import Story, answer_text, hold_out_stories, most_sentences, read_stories
+from regard.text.stories import NO_ANSWER, Story, answer_text, hold_out_stories, most_sentences, read_stories
 from regard.text.stream import ListedExamples
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_words
@@ -95,7 +97,8 @@ def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
         raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of an answerer; it reads words (word)")
     check()
     texts = {text for story in corpus.examples.sample for text in (*story.sentences, story.question)}
-    return learn_words(sorted(texts), (answer_text(story) for story in corpus.examples.sample))
+    answers = {answer_text(story) for story in corpus.examples.sample}
+    return learn_words(sorted(texts), sorted(answers | ({NO_ANSWER} if config.train.unanswerable else set())))
 
 
 def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig) -> Encoded:
@@ -104,8 +107,10 @@ def encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig) -> Enc
 
 
 def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
-    """Questions in random batches, with new time noise in each epoch."""
+    """Questions in random batches, with new time noise in each epoch; some are made unanswerable, each time others."""
     stories, pad_id = EncodedStories.of(arrays), tokenizer.pad_id
+    no_answer, share = tokenizer.id_of(NO_ANSWER), config.train.unanswerable
+    make = Unanswerable.learn(stories, no_answer, tokenizer.vocab_size) if share and no_answer is not None else None
     rows = config.train.share(config.train.questions_per_batch)
     loader = Loader([torch.ones(len(stories), dtype=torch.int64)], rows, config.seed)
     linear = config.train.linear_start * len(loader)
@@ -113,9 +118,9 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
     def batch(position: int) -> StoryBatch:
         seed, indexes = derive_seed(config.seed, "empty", position), loader.at(position)
         is_linear = position < linear
-        return collate_stories(
-            stories, indexes, pad_id, seed=seed, is_linear=is_linear, time_noise=config.train.time_noise
-        )
+        made = {"unanswerable": (make, share)} if make else {}
+        noise = config.train.time_noise
+        return collate_stories(stories, indexes, pad_id, seed=seed, is_linear=is_linear, time_noise=noise, **made)
 
     whole = list(story_batches(stories, pad_id))
     facts = {
@@ -123,14 +128,17 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
         "tokens": sum(batch.tokens for batch in whole),
         "longest_story": int(stories.tales.lengths.max()),
     }
-    return TrainBatches(batch, len(loader), facts, whole)
+    return TrainBatches(batch, len(loader), facts, [whole, make])
 
 
 def validator(
     stories: list[Story], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> Validator:
     """Scores on all given questions, those it learns from and those held out."""
-    valid = list(story_batches(_encode(stories, tokenizer, config), tokenizer.pad_id))
+    train, make = batches.whole
+    encoded = _encode(stories, tokenizer, config)
+    valid = list(story_batches(encoded, tokenizer.pad_id))
+    made = made_batches(encoded, tokenizer.pad_id, make) if make else []
     signature = f"{len(stories)} held-out questions"
 
     @torch.inference_mode()
@@ -143,7 +151,7 @@ def validator(
         return [(one.question, found, one.answer) for one, found in zip(stories[:PROBES], answers, strict=True)]
 
     facts = {"held_out_questions": len(stories)}
-    return Validator(_Answers(batches.whole, valid).score, signature, facts, samples=samples)
+    return Validator(_Answers(train, valid, made, config.train.unanswerable).score, signature, facts, samples=samples)
 
 
 def _encode(stories: list[Story], tokenizer: Tokenizer, config: RunConfig) -> EncodedStories:
@@ -161,17 +169,44 @@ class _Answers:
 
     train: list[StoryBatch]
     valid: list[StoryBatch]
+    made: list[StoryBatch]  # of those held out: made unanswerable
+    share: float  # what these count
 
     def score(self, model: Any, check: Check) -> Validation:
-        """The fit, which training goes by (accuracy on all given questions), and accuracy on those held out."""
+        """The fit, which training goes by (accuracy on all given questions), and accuracy on those held out.
+
+        Abstaining is wrong, but of the questions that were made unanswerable, whose share of the fit is that of the
+        training. Probabilities are calibrated on all that were held out, the answerable and the others.
+        """
         right, losses = answer_all(model, self.train, check)  # (R,), (R,)
-        held_right, held_losses = answer_all(model, self.valid, check)  # (R,), (R,)
-        learned, held = (sum(len(batch.answers) for batch in part) for part in (self.train, self.valid))
-        fit = (right.double() * learned + held_right.double() * held) / (learned + held)  # (R,)
+        held, made = find_logits(model, self.valid, check), find_logits(model, self.made, check)  # (R, N, V)
+        truths = [_answers(part) for part in (self.valid, self.made)]  # (N,) each
+        held_right, found = (_share_right(*pair) for pair in zip((held, made), truths, strict=True))  # (R,)
+        learned = sum(len(batch.answers) for batch in self.train)
+        fit = (right.double() * learned + held_right.double() * len(truths[0])) / (learned + len(truths[0]))  # (R,)
+        if self.made:
+            fit = fit * (1 - self.share) + found.double() * self.share
         best = max(range(len(fit)), key=lambda r: (round(float(fit[r]), 6), -float(losses[r])))
-        chosen = {"chosen": torch.tensor([best])} if len(fit) > 1 else {}
-        named = {"fit": fit, "accuracy": held_right, "loss": held_losses, "training_accuracy": right}
-        return Validation({name: float(values[best]) for name, values in named.items()}, chosen=chosen)
+        logits, truth = torch.cat([held[best], made[best]]), torch.cat(truths)  # (N, V), (N,)
+        temperature = fit_temperature(lambda t: float(F.cross_entropy(logits / t, truth, reduction="sum")))
+        loss = F.cross_entropy(held[best] / temperature, truths[0])
+        scores = {"fit": fit[best], "accuracy": held_right[best], "loss": loss, "training_accuracy": right[best]}
+        if self.made:
+            scores["abstained"] = (held[best].argmax(-1) == truths[1][0]).float().mean()
+            scores["unanswerable_found"] = found[best]
+        chosen = {"answer_temperature": model.answer_temperature.cpu() * temperature}  # (R, 1, 1)
+        if len(fit) > 1:
+            chosen["chosen"] = torch.tensor([best])
+        return Validation({name: float(value) for name, value in scores.items()}, chosen=chosen)
+
+
+def _answers(batches: list[StoryBatch]) -> Tensor:
+    return torch.cat([torch.zeros(0, dtype=torch.int64), *(batch.answers for batch in batches)])
+
+
+def _share_right(logits: Tensor, truth: Tensor) -> Tensor:
+    """logits (R, N, V) · truth (N,) -> (R,)."""
+    return (logits.argmax(-1) == truth).float().mean(dim=1)
 
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:

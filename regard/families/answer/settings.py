@@ -28,7 +28,7 @@ SIZES: dict[str, Settings] = {
 # Of each kind: the size, and how long it is trained: epochs, but at least so many updates.
 LENGTHS = {"memory": ("tiny", 120, 0), "transformer": ("small", 20, 3000)}
 
-OWN = setting_names(model="hops", train="held_out time_noise questions_per_batch")
+OWN = setting_names(model="hops", train="held_out time_noise unanswerable questions_per_batch")
 USES = {
     "memory": EVERY | OWN | setting_names(model="tying controller restarts", train="linear_start"),
     "transformer": BLOCKS | OWN,

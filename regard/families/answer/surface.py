@@ -25,7 +25,7 @@ def command(
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
     as_json: Json = False,
 ) -> None:
-    """Answer a question about a story, and show the attention of each hop.
+    """Answer a question about a story, and show the attention of each hop; unknown where the story has no answer.
 
     Example:
       regard answer models/stories story.txt "Where is Mary?"
@@ -34,12 +34,17 @@ def command(
     found = answerer.answer(read_sentences(None if str(story) == "-" else story), question)
     for note in found.notes:
         out.status(f"Note: {note}")
-    out.data(json.dumps(asdict(found), ensure_ascii=False) if as_json else describe_answer(found))
+    out.data(json.dumps(as_fields(found), ensure_ascii=False) if as_json else describe_answer(found))
+
+
+def as_fields(answer: Any) -> dict[str, Any]:
+    """An answer as JSON has it."""
+    return asdict(answer) | {"abstained": answer.abstained}
 
 
 def describe_answer(answer: Any) -> str:
     """An answer, and below it the sentences with most attention of each hop."""
-    lines = [f"{answer.text}  {answer.probability:.1%}"]
+    lines = [f"{answer.text}  {answer.probability:.1%}" + ("  the story has no answer" if answer.abstained else "")]
     for number, weights in enumerate(answer.hops, start=1):
         lines.append(f"hop {number}")
         best = sorted(zip(weights, answer.sentences, strict=True), reverse=True)[:MOST_SHOWN]
@@ -102,9 +107,9 @@ async def look_size(served: Served, asked: AnswerLook) -> int:
 
 
 async def answer(served: Served, asked: AnswerBody) -> dict[str, Any]:
-    """The answer to a question about a story, and the attention of each hop."""
+    """The answer to a question about a story, and the attention of each hop; unknown where the story has none."""
     size = await story_size(served, asked.story, asked.question)
-    return asdict((await served.ask(compute, [(asked.story, asked.question)], [size], {}))[0])
+    return as_fields((await served.ask(compute, [(asked.story, asked.question)], [size], {}))[0])
 
 
 def compute(opened: Any, items: list[Any], is_wanted: Callable[[int], bool]) -> list[Any]:

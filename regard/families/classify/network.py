@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -19,9 +18,8 @@ from regard.engines.stored import choose_layout
 from regard.folder import ModelFolder
 from regard.formats import own
 from regard.model.labels import LabelAttention
+from regard.model.loss import fit_temperature
 from regard.text.tokenizer import Tokenizer
-
-HOTTEST, TRIES = 20.0, 32  # the highest temperature, and how often the best is looked for
 
 
 def read(folder: ModelFolder, tokenizer: Tokenizer) -> nn.Module:
@@ -62,22 +60,12 @@ def label_loss(logits: Tensor, labels: Tensor, several: bool, smoothing: float =
 
 
 def calibrate(logits: Tensor, batches: Sequence[LabelBatch], *, several: bool) -> tuple[float, float]:
-    """The temperature by which the loss of these logits is smallest, and that loss in nats a text.
-
-    Few texts are no reason for a temperature far from 1: its squared logarithm counts as much as a text's loss.
-    """
+    """The temperature by which the loss of these logits is smallest, and that loss in nats a text."""
     most = max(batch.labels.shape[1] for batch in batches)
     labels = torch.cat([F.pad(batch.labels, (0, most - batch.labels.shape[1]), value=NO_LABEL) for batch in batches])
 
-    def loss(log_temperature: float) -> float:
-        return float(label_loss(logits / math.exp(log_temperature), labels, several)) / len(labels)
+    def loss(temperature: float) -> float:
+        return float(label_loss(logits / temperature, labels, several))
 
-    def cost(log_temperature: float) -> float:
-        return loss(log_temperature) * len(labels) + log_temperature**2
-
-    low, high = -math.log(HOTTEST), math.log(HOTTEST)  # the loss has one minimum between them
-    for _ in range(TRIES):
-        left, right = low + (high - low) * 0.382, low + (high - low) * 0.618
-        low, high = (low, right) if cost(left) < cost(right) else (left, high)
-    best = (low + high) / 2
-    return math.exp(best), loss(best)
+    best = fit_temperature(loss)
+    return best, loss(best) / len(labels)
