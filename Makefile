@@ -29,16 +29,15 @@ style: setup
 lint: style
 	$(BIN)/mypy
 
-# Tests that fork have processes of their own, file by file: threads that other tests have started do not survive a
-# fork, and what is forked after CTranslate2 was used can wait for ever.
+# Tests that fork have processes of their own: threads that other tests have started do not survive a fork.
 FORKING := tests/test_faults.py tests/test_hostile.py tests/test_processes.py tests/test_forked.py tests/test_workers.py
 
-# All runs share what is costly to make: models, and how they compare with transformers. Types are checked beside them.
+# Both runs share what is costly to make: models, and how they compare with transformers. Types are checked beside them.
 test: style
 	shared=$$(mktemp -d); trap 'rm -rf "$$shared"' EXIT; export REGARD_TESTS="$$shared"; \
 	$(BIN)/mypy > "$$shared/types" 2>&1 & types=$$!; \
 	{ $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(FORKING)) && \
-	for file in $(FORKING); do $(BIN)/python -m pytest -n auto --dist worksteal $$file || exit 1; done; }; tests=$$?; \
+	$(BIN)/python -m pytest -n auto --dist loadfile $(FORKING); }; tests=$$?; \
 	wait $$types; types=$$?; cat "$$shared/types"; test $$types -eq 0 -a $$tests -eq 0
 
 # The site, in build/site; it works from a disk.

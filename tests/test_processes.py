@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,6 +17,8 @@ import torch
 from safetensors.torch import save
 
 import regard
+from regard.engines import opened as opened_engines
+from regard.engines.layout import Layout
 from regard.folder import ModelFolder, write_model
 
 LINE = "The dog sees the cat."
@@ -134,6 +138,65 @@ def test_a_forked_process_says_the_same_and_the_first_goes_on(opened):
         assert forked(lambda: forked(lambda: use(opened))) == expected
         assert use(opened) == expected
     assert forked(lambda: torch.randn(600, 600).matmul(torch.randn(600, 600)).shape) == (600, 600)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_engines_of_several_threads_are_opened_again_after_a_fork(folder, writer_folder):
+    """The thread that forks has threads of OpenMP's by then, from torch and from what it opened itself."""
+    torch.set_num_threads(2)
+    torch.randn(600, 600) @ torch.randn(600, 600)
+    for model in (regard.load(folder), regard.load(writer_folder)):
+        model._fast.layouts = dict.fromkeys(model._fast.layouts, Layout(1, 2))
+        expected = use(model)
+        assert forked(lambda model=model: use(model)) == expected
+        assert forked(lambda model=model: forked(lambda: use(model))) == expected
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_while_other_threads_translate_and_write_is_waited_for(folder, writer_folder):
+    models = [regard.load(folder), regard.load(writer_folder)]
+    expected = [use(model) for model in models]
+    is_over = threading.Event()
+
+    def work(model):
+        while not is_over.is_set():
+            use(model)
+
+    with ThreadPoolExecutor(2) as pool:
+        busy = [pool.submit(work, model) for model in models]
+        try:
+            for _ in range(8):
+                assert forked(lambda: [use(model) for model in models]) == expected
+        finally:
+            is_over.set()
+        assert [one.result() for one in busy] == [None, None]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_that_cannot_wait_is_refused_where_the_engine_is_needed(folder, monkeypatch):
+    monkeypatch.setattr(opened_engines, "FORK_SECONDS", 0.0)
+    model = regard.load(folder)
+    lines = [f"{LINE} {number}" for number in range(300)]
+    busy = threading.Thread(target=lambda: model(lines, beam=8))
+    busy.start()
+    while not opened_engines.Here.is_at_work():
+        time.sleep(0.001)
+
+    def go_on():
+        with pytest.raises(regard.RunError, match="forked while CTranslate2 was at work"):
+            model(LINE)
+        return regard.load(folder, engine="torch")(LINE)
+
+    assert forked(go_on) == regard.load(folder, engine="torch")(LINE)
+    busy.join()
+
+
+def test_opening_a_model_leaves_torch_the_threads_it_had(folder, writer_folder):
+    torch.set_num_threads(2)
+    for model in (regard.load(folder), regard.load(writer_folder)):
+        model._fast.layouts = dict.fromkeys(model._fast.layouts, Layout(1, 1))
+        use(model)
+        assert torch.get_num_threads() == 2
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

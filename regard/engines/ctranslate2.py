@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
-import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,8 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import Any, ClassVar
-from weakref import WeakSet
+from typing import Any
 
 import ctranslate2
 
@@ -21,6 +18,7 @@ from regard.decoding.found import Finding, Hypothesis
 from regard.decoding.settings import Sampling, Search
 from regard.engines.kept import KeptFiles
 from regard.engines.layout import Layout, candidates, fastest, group
+from regard.engines.opened import Here, open_here
 from regard.errors import RunError
 from regard.machine import lower_priority
 
@@ -38,26 +36,6 @@ AS_OURS: dict[str, Any] = {
 }  # fmt: skip
 
 Layouts = dict[str, Layout]  # "bulk": of many sentences at a time; "single": of one
-
-
-class _Here:
-    """What belongs to this process. Threads do not outlive a fork: in a forked process, what the first one opened is
-    opened again when it is needed, and never closed, which would wait for threads that are not there.
-    """
-
-    forks = 0  # between the first process and this one
-    opened: ClassVar[WeakSet[Any]] = WeakSet()
-    seeding = threading.Lock()  # there is one seed for all of CTranslate2
-
-    @classmethod
-    def forked(cls) -> None:
-        cls.forks, cls.seeding = cls.forks + 1, threading.Lock()
-        for opened in cls.opened:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(opened))
-        cls.opened = WeakSet()
-
-
-os.register_at_fork(after_in_child=_Here.forked)
 
 
 class FastTranslator:
@@ -84,7 +62,7 @@ class FastTranslator:
         """
         limits = [min(limit, self.places) for limit in limits]
         greedy = replace(search, beams=1, n_best=1)
-        process = _Here.forks
+        process = Here.forks
         jobs = [
             (
                 rows,
@@ -99,7 +77,7 @@ class FastTranslator:
         def wait() -> Iterator[tuple[int, list[Hypothesis]]]:
             for rows, asked, firsts in jobs:
                 for row, result, first in zip_longest(rows, asked, firsts):
-                    if _Here.forks != process:  # the workers are in another process
+                    if Here.forks != process:  # the workers are in another process
                         mine = [prefixes[row]] if prefixes else ()
                         yield row, dict(self.begin([sources[row]], [limits[row]], search, mine)())[0]
                         continue
@@ -193,6 +171,7 @@ class FastTranslator:
         if layout.threads == self.layouts["bulk"].threads:
             layout = self.layouts["bulk"]  # one of its workers does as well, and the weights are held once
         prefix = [[self.pieces[i] for i in prefixes[row]] for row in rows] if prefixes else None
+        Here.wait_for_fork()
         return self._open(layout).translate_batch(
             [[self.pieces[i] for i in sources[row]] for row in rows],
             prefix,
@@ -214,13 +193,12 @@ class FastTranslator:
         return self._open(self.layouts["single"])
 
     def _open(self, layout: Layout) -> Any:
-        if (_Here.forks, layout) not in self._opened:
-            self._opened[_Here.forks, layout] = opened = ctranslate2.Translator(
+        if (Here.forks, layout) not in self._opened:
+            self._opened[Here.forks, layout] = open_here(lambda: ctranslate2.Translator(
                 str(self._path), "cpu", compute_type=self._precision, inter_threads=layout.workers,
                 intra_threads=layout.threads, max_queued_batches=-1,
-            )  # fmt: skip
-            _Here.opened.add(opened)
-        return self._opened[_Here.forks, layout]
+            ))  # fmt: skip
+        return self._opened[Here.forks, layout]
 
     def _read(self, asked: Any, search: Search) -> list[Hypothesis]:
         result = asked.result() if hasattr(asked, "result") else asked
@@ -256,7 +234,7 @@ class FastWriter:
         When the text is as long as the context window, its older half is dropped and the newer half read again.
         """
         text = read[-self._room :]
-        idle = self._idle.setdefault((_Here.forks, self.layouts["single"], sampling.temperature > 0), [])
+        idle = self._idle.setdefault((Here.forks, self.layouts["single"], sampling.temperature > 0), [])
         engine, steps = self._begin(text, sampling, seed, idle)
         try:
             yield from self._generate(engine, steps, text, sampling)
@@ -265,14 +243,14 @@ class FastWriter:
                 idle.append(engine)
 
     def _generate(self, engine: Any, steps: Iterator[Any], text: list[int], sampling: Sampling) -> Iterator[int]:
-        process = _Here.forks
+        process = Here.forks
         while True:
             for step in steps:
                 if step.token_id in self._ends:
                     return
                 text.append(step.token_id)
                 yield step.token_id
-                if _Here.forks != process:
+                if Here.forks != process:
                     raise RunError("this text was begun before a fork, and is written by a thread that the new process "
                                    "does not have; begin it again there")  # fmt: skip
             text = text[-(self._room - self._room // 2 + 1) :]
@@ -306,7 +284,7 @@ class FastWriter:
             with suppress(IndexError):  # another thread may take the last
                 engine = idle.pop()
                 return engine, self._continue(engine, text, sampling)
-        with _Here.seeding:
+        with Here.seeding:
             ctranslate2.set_random_seed(secrets.randbits(31) if seed is None else seed)
             engine = self._start(self.layouts["single"])
             steps = self._continue(engine, text, sampling)
@@ -315,18 +293,18 @@ class FastWriter:
 
     def _continue(self, engine: Any, text: list[int], sampling: Sampling) -> Iterator[Any]:
         left = self._room + 1 - len(text)  # the last token is generated but not read
+        Here.wait_for_fork()
         found: Iterator[Any] = engine.generate_tokens(
             [self.pieces[i] for i in text], max_length=left, end_token=self._ends, **_options(sampling)
         )
         return found
 
     def _start(self, layout: Layout) -> Any:
-        opened = ctranslate2.Generator(
+        files = self._files.read()
+        return open_here(lambda: ctranslate2.Generator(
             str(self._path), "cpu", compute_type=self._precision, inter_threads=1, intra_threads=layout.threads,
-            files=self._files.read(),
-        )  # fmt: skip
-        _Here.opened.add(opened)
-        return opened
+            files=files,
+        ))  # fmt: skip
 
 
 def _options(sampling: Sampling) -> dict[str, Any]:
