@@ -1,10 +1,14 @@
 """A server keeps its weights, unless it is started to send them; then its page runs the models and asks nothing."""
 
 import json
+import re
 
 import pytest
 from browser import opened_browser
 from server import Server
+
+from regard.look.export import SCRIPTS
+from regard.look.live import LIVE
 
 TEXT = "The old dog sleeps."
 
@@ -45,6 +49,12 @@ def test_the_page_runs_shared_models_itself(sharing, translator):
         page.fill("textarea", TEXT)
         page.wait_for_selector(".look .stage .sentence")
         assert page.inner_text(".sentence[aria-live]").split() == translator(TEXT).split()
+        page.click("[data-view='change']")
+        page.click("[data-edit='off,decoder.blocks.0']")
+        page.wait_for_selector(".changes .chip")
+        page.wait_for_selector(".columns table")
+        page.click("[data-view='numbers']")
+        page.wait_for_selector(".stage:not(:has(.waits)) .card")
         page.click("[data-model='tales']")
         page.fill("textarea", "The old")
         page.click("[data-act='write']")
@@ -52,3 +62,8 @@ def test_the_page_runs_shared_models_itself(sharing, translator):
         assert page.inner_text(".written").startswith("The old")
         assert trouble == [] and not [url for method, url in asked if method == "POST"]
         assert [url.split("/")[-2] for _, url in asked if url.endswith("/weights")] == ["en-fr", "tales"]
+
+
+def test_the_served_page_has_every_script_of_a_saved_one(server):
+    scripts = re.findall(r'src="/page/([a-z_]+)\.js"', server.ask("/")[1])
+    assert [name for name in (*SCRIPTS, *LIVE) if name != "tour"] == [name for name in scripts if name in {*SCRIPTS, *LIVE}]

@@ -33,7 +33,7 @@ regard.load = (script) => new Promise((done, failed) => {
     for (const model of models) {
       const draw = model.script ? regard.panels[model.task] : "text" in model.fields ? regard.panels.plain : null;
       if (draw) open(model.source ? `${model.id} (${model.source} → ${model.target})` : model.id, () => {
-        regard.isHere = model.is_shared;
+        Object.assign(regard, { about: model, isHere: model.is_shared });
         return draw(model);
       });
     }

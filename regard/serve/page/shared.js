@@ -9,7 +9,7 @@ regard.runShared = (models) => {
     return regard.connect(regard.startModel(JSON.parse(about), parts));
   };
   const find = (/** @type {any} */ fields) => {
-    const id = fields?.model;
+    const id = fields?.model ?? fields?.before?.model; // of a change, two questions are one
     if (!shared.has(id)) return null;
     if (!running.has(id)) {
       const starting = start(id);
