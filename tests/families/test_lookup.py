@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import regard
 from regard.cli.commands import app
 from regard.errors import ConfigError
+from regard.families.encode import network
 from regard.families.encode.index import make_index, read_index
 
 LINES = ["The dog sees a cat.", "", "My father reads a letter.", "The dog sees a cat.", "A cat sleeps."]
@@ -36,6 +37,18 @@ def test_a_text_has_the_same_vector_alone_and_in_company(filler):
     for line, vector in zip(LINES, together, strict=True):
         assert torch.allclose(filler.encode(line), vector, atol=1e-5)
     assert torch.allclose(together.norm(dim=1), torch.ones(5), atol=1e-5)
+
+
+def test_batches_side_by_side_give_what_one_text_after_another_does_and_a_recording_has_all_of_them(filler, monkeypatch):
+    monkeypatch.setattr(network, "TOKENS_ON_CPU", 16)
+    monkeypatch.setattr(network, "count_cores", lambda: 4)
+    before = torch.get_num_threads()
+    together = filler.encode(LINES * 20)
+    assert torch.get_num_threads() == before
+    assert torch.allclose(together, torch.stack([filler.encode(line) for line in LINES * 20]), atol=1e-5)
+    with regard.record_attention(filler) as seen:
+        assert torch.allclose(filler.encode(LINES * 20), together, atol=1e-5)
+    assert {sum(len(weights) for weights in layer) for layer in seen.values()} == {len(LINES) * 20}
 
 
 def test_the_nearest_lines_are_those_of_the_largest_cosine_and_blank_ones_are_never_found(filler):

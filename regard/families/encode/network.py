@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,17 +14,21 @@ from regard.config import ModelConfig
 from regard.engines.layout import group
 from regard.engines.network import build_empty, fill, read_network, shapes_of
 from regard.engines.stored import read_shape
+from regard.engines.torch import few_threads
 from regard.engines.weights import list_for, read_for
 from regard.errors import FolderError
 from regard.folder import ModelFolder
 from regard.formats import bert, bert_generation
+from regard.machine import count_cores
+from regard.model.taps import POINTS
 from regard.model.transformer import TextDecoder, TextEncoder
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.families.encode.embedding import Embeds
 
-TOKENS_PER_BATCH = 4096
+TOKENS_ON_CPU, TOKENS_ELSEWHERE = 1024, 4096  # of a batch
+FEW = 256  # tokens, up to which several threads would only wait for each other at every product
 WITHOUT_TOKEN_TYPES = {"kind": "bert-generation", "token_types": 0}
 Read = tuple[nn.Module, list[str], list[str]]  # a network, weights that had no place in it, weights that are fresh
 
@@ -65,15 +71,24 @@ def _read_part(folder: ModelFolder, config: ModelConfig, build: Callable[[], nn.
 
 def encode(encoder: Embeds, rows: list[list[int]]) -> Tensor:
     """The vector of each row of ids, (N, D)."""
-    pad, model = encoder.tokenizer.pad_id, encoder.model
+    pad, model, kind = encoder.tokenizer.pad_id, encoder.model, encoder.device.type
     vectors = torch.empty(len(rows), model.config.width)
-    with torch.inference_mode():
-        for indexes in group([len(ids) for ids in rows], TOKENS_PER_BATCH):
-            longest = len(rows[indexes[0]])
-            padded = [rows[i] + [pad] * (longest - len(rows[i])) for i in indexes]
+
+    def run(indexes: list[int]) -> None:
+        longest = len(rows[indexes[0]])
+        padded = [rows[i] + [pad] * (longest - len(rows[i])) for i in indexes]
+        with torch.inference_mode():
             ids = torch.tensor(padded, device=encoder.device)  # (B, T)
             pooled = _pool(model(ids), ids != pad, encoder.pooling)
             vectors[indexes] = (nn.functional.normalize(pooled, dim=-1) if encoder.is_normed else pooled).cpu()
+
+    groups = group([len(ids) for ids in rows], TOKENS_ON_CPU if kind == "cpu" else TOKENS_ELSEWHERE)
+    # Batches side by side, a thread each, are faster than one after another with all threads; a recording is of one.
+    workers = 1 if kind != "cpu" or any(point.is_open for point in POINTS) else min(count_cores(), len(groups))
+    is_small = kind == "cpu" and sum(map(len, rows)) <= FEW
+    with few_threads(1) if workers > 1 or is_small else nullcontext(), ThreadPoolExecutor(max(1, workers)) as pool:
+        for _ in pool.map(run, groups) if workers > 1 else map(run, groups):
+            pass
     return vectors
 
 
