@@ -12,7 +12,7 @@ from regard.text.sentences import Span, sentences
 
 # Where a cut may be inside a sentence, best places first; each pattern matches the blank between two parts.
 PLACES = (re.compile(r"(?<=[,;:–—])\s+|(?<=[，、；：])"), re.compile(r"\s+"))
-WINDOW = 4000  # letters that are split at once: whatever they are, that takes milliseconds
+WINDOW = 2000  # letters that are split at once: whatever they are, that takes milliseconds
 NEAR_END = 400  # letters of a window, its last ones, where the text may be cut
 LETTERS = 4  # of a token, about: where a text has more of them, its tokens have to say where to cut it
 

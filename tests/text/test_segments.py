@@ -120,4 +120,4 @@ def test_a_window_ends_at_a_sentence_end_else_at_a_clause_else_at_a_blank():
     assert all(word[a:b].endswith("onetwo") for a, b in find_windows(word.strip()))
     (_, end), *_ = find_windows(sentence.strip())
     assert find_windows(sentence.strip(), [(end - 3, end + 3)])[0] == (0, end - 9), "not within what is kept"
-    assert find_windows("x" * 9000) == [(0, 4000), (4000, 8000), (8000, 9000)] and find_windows("") == [(0, 0)]
+    assert find_windows("x" * 4500) == [(0, 2000), (2000, 4000), (4000, 4500)] and find_windows("") == [(0, 0)]
