@@ -303,6 +303,7 @@ interface Engine {
   layerNorm(x: Float32Array, weight: Tensor, bias: Tensor, epsilon: number): Float32Array;
   rmsNorm(x: Float32Array, weight: Tensor, epsilon: number): Float32Array;
   softmax<Kind extends Float32Array | Float64Array>(x: Kind, count?: number): Kind;
+  logSumExp(logits: ArrayLike<number>): number;
   logSoftmax(logits: Float32Array): Float64Array<ArrayBuffer>;
   erf(x: number): number;
   activations: Record<ModelConfig["activation"], (x: number) => number>;
@@ -349,6 +350,7 @@ interface Engine {
   regex(pattern: string): RegExp;
   split(text: string, pattern: RegExp, behavior: string, isInverted: boolean): string[];
   byteLetters: string[];
+  byteNumbers: Map<string, number>;
   toBytes(text: string): string;
   fromBytes(pieces: string[]): string;
   lowercase(text: string): string;

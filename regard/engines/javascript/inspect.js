@@ -63,19 +63,19 @@ engine.findSink = (head, height, width) => {
 
 // The likeliest tokens with their probabilities.
 engine.likeliest = (logits, count, tokenizer) => {
-  const probabilities = engine.logSoftmax(logits), best = engine.largest(logits, count);
-  return tokenizer.tokens(best).map((token, i) => [token, Math.exp(probabilities[best[i]])]);
+  const total = engine.logSumExp(logits), best = engine.largest(logits, count);
+  return tokenizer.tokens(best).map((token, i) => [token, Math.exp(logits[best[i]] - total)]);
 };
 
 engine.scoreTokens = (logits, ids, places, tokenizer) => ids.map((id, row) => ({
-  place: places[row], token: tokenizer.tokens([id])[0], probability: Math.exp(engine.logSoftmax(logits[row])[id]),
+  place: places[row], token: tokenizer.tokens([id])[0], probability: Math.exp(logits[row][id] - engine.logSumExp(logits[row])),
   alternatives: engine.likeliest(logits[row], 8, tokenizer),
 }));
 
 // The prediction if each layer were the last: states are the input of each block and the output of the last norm.
 engine.logitLens = (states, model, norm, places, tokenizer) => states.map((state, number) => {
   const hidden = number === states.length - 1 ? state : norm(state), { width } = model;
-  return places.map((place) => engine.likeliest(model.logits(hidden.subarray(place * width, (place + 1) * width))[0], 3, tokenizer));
+  return model.logits(engine.gather(hidden, places, width)).map((row) => engine.likeliest(row, 3, tokenizer));
 });
 
 // Every head that a pass went through, with its kind, and layer and head from 1.
@@ -92,7 +92,7 @@ engine.headsOf = (taps, heads) => {
 // What each word of the source and each head is worth for each token of the target, in nats. read: logits of the target,
 // for a source, with edits, or one vector scaled. instead: the token in place of a word that is left out; null: none.
 engine.explain = async ({ source, target, rows, words, read, instead, heads, tokenizer, attended, pause }) => {
-  const own = (/** @type {Float32Array[]} */ logits) => logits.map((row, t) => engine.logSoftmax(row)[target[t]]);
+  const own = (/** @type {Float32Array[]} */ logits) => logits.map((row, t) => row[target[t]] - engine.logSumExp(row));
   const base = own(read(source, {})), zeros = () => target.map(() => source.map(() => 0));
   const left_out = zeros(), gradient = zeros();
   for (const removed of new Set(words)) {

@@ -79,12 +79,17 @@ engine.softmax = (x, count = x.length) => {
   return x;
 };
 
-engine.logSoftmax = (logits) => {
+engine.logSumExp = (logits) => {
   let most = -Infinity, sum = 0;
   for (let i = 0; i < logits.length; i++) if (logits[i] > most) most = logits[i];
   for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i] - most);
-  const whole = most + Math.log(sum);
-  return Float64Array.from(logits, (logit) => logit - whole);
+  return most + Math.log(sum);
+};
+
+engine.logSoftmax = (logits) => {
+  const total = engine.logSumExp(logits), found = new Float64Array(logits.length);
+  for (let i = 0; i < logits.length; i++) found[i] = logits[i] - total;
+  return found;
 };
 
 // erf(x) within 1.2e-7 of itself (Chebyshev fit of Numerical Recipes).

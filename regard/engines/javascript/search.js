@@ -7,7 +7,7 @@ engine.greedy = (step, start, ends, limit, prefix = []) => {
   let last = start, score = 0;
   while (ids.length < limit) {
     const [logits] = step([last]), [best] = engine.largest(logits, 1);
-    score += engine.logSoftmax(logits)[best];
+    score += logits[best] - engine.logSumExp(logits);
     if (ends.includes(best)) return { ids, score, isFinished: true };
     ids.push(last = best);
   }

@@ -48,8 +48,10 @@ engine.byteLetters = (() => {
 
 engine.toBytes = (text) => Array.from(new TextEncoder().encode(text), (byte) => engine.byteLetters[byte]).join("");
 
+engine.byteNumbers = new Map(engine.byteLetters.map((letter, byte) => [letter, byte]));
+
 engine.fromBytes = (pieces) => {
-  const numbers = new Map(engine.byteLetters.map((letter, byte) => [letter, byte])), encoder = new TextEncoder();
+  const numbers = engine.byteNumbers, encoder = new TextEncoder();
   const bytes = pieces.flatMap((piece) => {
     const own = Array.from(piece, (letter) => numbers.get(letter));
     return own.includes(undefined) ? [...encoder.encode(piece)] : /** @type {number[]} */ (own);
