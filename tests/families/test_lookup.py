@@ -39,7 +39,7 @@ def test_a_text_has_the_same_vector_alone_and_in_company(filler):
     assert torch.allclose(together.norm(dim=1), torch.ones(5), atol=1e-5)
 
 
-def test_batches_side_by_side_give_what_one_text_after_another_does_and_a_recording_has_all_of_them(filler, monkeypatch):
+def test_batches_side_by_side_give_what_one_text_alone_does_and_a_recording_has_all(filler, monkeypatch):
     monkeypatch.setattr(network, "TOKENS_ON_CPU", 16)
     monkeypatch.setattr(network, "count_cores", lambda: 4)
     before = torch.get_num_threads()
