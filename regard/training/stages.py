@@ -65,6 +65,15 @@ class StageRecord:
         self._kept["seconds"][name] = seconds
         self.save()
 
+    def note_end(self, name: str, wanted: Settings, seconds: float) -> None:
+        """A training with these settings is over."""
+        self._kept["stops"][name]["over"] = json.loads(json.dumps(wanted))
+        self.add_seconds(name, seconds)
+
+    def is_over(self, name: str, wanted: Settings) -> bool:
+        """Whether a training with these settings is over, so that it need not be opened again."""
+        return bool(self._kept["stops"][name].get("over") == json.loads(json.dumps(wanted)))
+
     def seconds(self, name: str) -> float:
         """That a stage took, up to now."""
         return float(self._kept["seconds"].get(name, 0.0))

@@ -135,6 +135,7 @@ def test_stopped_in_any_stage_it_ends_with_the_same_bytes(whole, folder, text, t
     events = list(regard.training("translate", to=to, **options))
     generated = [event for event in events if isinstance(event, regard.Generating)]
     assert generated[0].done == generated[0].total
+    assert len([event for event in events if isinstance(event, regard.Plan)]) == 1  # what was over is not opened again
     assert [event.name for event in events if isinstance(event, regard.Stage)] == [
         "the pairs alone", "back-translation", "the pairs and the back-translations"
     ]  # fmt: skip

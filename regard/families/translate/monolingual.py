@@ -21,7 +21,7 @@ from regard.families.translate.distill import Lesson
 from regard.families.translate.reading import PairsAndText
 from regard.families.translate.target_text import TargetText, collect, collect_sources
 from regard.files import hash_file
-from regard.folder import LANGUAGES, ModelFolder
+from regard.folder import ABOUT, LANGUAGES, ModelFolder
 from regard.text.corpus import Pair, PairFiles, fingerprint, guess_languages
 from regard.text.mixture import reverse_corpora
 from regard.text.score import report_translations
@@ -196,12 +196,16 @@ class _Stages:
         yield Stage(self._words(stage, number), self.steps.index((stage, number)) + 1, len(self.steps),
                     stop.get("minutes"), note)  # fmt: skip
         wanted = merge({key: value for key, value in wanted.items() if key != "stop"}, {"stop": stop} if stop else {})
+        folder, is_last = self.run.path / name, (stage, number) == self.steps[-1]
+        if not is_last and self.record.is_over(name, wanted) and (folder / ABOUT).is_file():
+            info = ModelFolder(folder).info  # its text is what it was, or this would have been refused
+            ended = Finished(folder, int(info.training["steps"]), self.record.seconds(name), info.scores, "it was over")
+            yield ended
+            return ended
         asked = replace(request, wanted=wanted, config=resolve(wanted, request.recipe.config), train_files=files,
                         valid_files=valid)  # fmt: skip
-        ended = yield from _until_finished(
-            launch(asked, self.run.path / name, None, self.fresh, self.stopper, self.load)
-        )
-        self.record.add_seconds(name, ended.seconds)
+        ended = yield from _until_finished(launch(asked, folder, None, self.fresh, self.stopper, self.load))
+        self.record.note_end(name, wanted, ended.seconds)
         return ended
 
     def _train_reverse(self, number: int, best: Path, pairs: Examples) -> Generator[Any, None, Finished]:
