@@ -56,9 +56,9 @@ class InitFrom:
             return cls._of_two(recipe, *start)
         folder = ModelFolder(start)
         if folder.info.task != recipe.name:
-            raise ConfigError(
-                f"{start} is a model to {folder.info.task}; a model to {recipe.name} cannot be fine-tuned from it"
-            )
+            raise ConfigError(f"{start} is a model to {folder.info.task}; a model to {recipe.name} cannot be "
+                              f"fine-tuned from it. Leave --from out to begin with fresh weights, or name a model to "
+                              f"{recipe.name}")  # fmt: skip
         opened = load(start, engine="torch")
         hashes = [hash_file(path) for path in folder.weights()]
         bases = [describe_base(folder, str(start), hashes)]

@@ -127,3 +127,10 @@ def test_an_ngram_weighs_what_is_written_down_however_many_labels_there_are():
     most = np.abs(np.log(here / here.sum(1)[:, None]) - np.log(there / there.sum(1)[:, None])).max(0)
     rarity = np.log(61 / (1 + np.minimum(counts.sum(0), 60))) + 1
     assert np.allclose(texts.find_weights(labels, buckets), rarity * np.sqrt(most), atol=1e-5)
+
+
+def test_an_encoder_is_not_fine_tuned_to_classify_and_the_remedy_is_named(three, filler_folder, tmp_path):
+    path = write_topics(tmp_path / "new.tsv", ["sport", "travel"], 20)
+    with pytest.raises(regard.ConfigError, match=r"is a model to fill; a model to classify .* Leave --from out"):
+        regard.train("classify", to=tmp_path / "m", start=filler_folder, text=path)
+    assert not (tmp_path / "m" / "config.json").exists()
