@@ -1,18 +1,20 @@
 """Error on bAbI, default settings only: one task at a time, all ten together, and with 10,000 questions.
 
 Next to each error is that of the end-to-end memory network (its authors' code, run again, 1,000 questions). Also:
-how often the hops go the way of the notes' induction example over held-out stories. Parts can be run one by one; each
-is written into the same JSON as soon as it is done.
+how often the hops go the way of the notes' induction example over held-out stories; how often an answerer abstains
+where such a story has no answer; and whether one memory for all hops learns them. Parts can be run one by one; each is
+written into the same JSON as soon as it is done.
 """
 
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from measure import arguments, record
 
 import regard
-from regard.text.stories import read_stories, write_stories
+from regard.text.stories import Story, read_stories, write_stories
 
 PEER = {1: 0.1, 2: 8.2, 4: 4.4, 5: 13.7, 6: 7.9, 9: 13.6, 12: 0.0, 15: 0.0, 16: 0.4, 20: 0.0}
 TEN_THOUSAND = (2, 5, 16)
@@ -20,7 +22,7 @@ TEN_THOUSAND = (2, 5, 16)
 
 def main() -> None:
     parser = arguments(__doc__, data=True)
-    parser.add_argument("--parts", default="single,joint,transformer,induction")
+    parser.add_argument("--parts", default="single,joint,transformer,induction,abstention,layer-wise")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--to", type=Path, help="keep the joint model here; an interrupted bench resumes from it")
     given = parser.parse_args()
@@ -97,7 +99,48 @@ def induction(data: Path, seed: int, out: Path | None) -> None:
     record("induction", found, out)
 
 
-PARTS = {"single": single, "transformer": transformer, "induction": induction}
+def abstention(data: Path, seed: int, out: Path | None) -> None:
+    """Held-out induction stories as they are, and the same without an answer: how often it says unknown."""
+    stories = regard.induction(300, held_out=True)
+    names = sorted({story.question.split()[-1].strip("?") for story in stories})
+    absent = [next(n for n in names if not any(n in sentence for sentence in s.sentences)) for s in stories]
+    cases = {
+        "answerable": stories,
+        "not_in_the_story": [replace(s, question=f"What color is {n}?") for s, n in zip(stories, absent, strict=True)],
+        "word_never_seen": [replace(story, question="What color is Zorro?") for story in stories],
+        **{f"without_fact_{number + 1}": [without(s, s.support[number]) for s in stories] for number in range(3)},
+    }
+    with tempfile.TemporaryDirectory() as to:
+        (Path(to) / "train").write_text(write_stories(regard.induction(1000)))
+        answerer, seconds = train([Path(to) / "train"], seed, Path(to) / "m")
+    found = {name: answerer.answer_all(asked) for name, asked in cases.items()}
+    right = sum(a.text == s.answer for a, s in zip(found["answerable"], stories, strict=True))
+    shares = {name: round(sum(a.abstained for a in answers) / len(answers), 4) for name, answers in found.items()}
+    record("abstention", {"right": right / len(stories), "abstained": shares, "seconds": round(seconds)}, out)
+
+
+def without(story: Story, gone: int) -> Story:
+    kept = tuple(sentence for place, sentence in enumerate(story.sentences) if place != gone)
+    return replace(story, sentences=kept, support=())
+
+
+def layer_wise(data: Path, seed: int, out: Path | None) -> None:
+    """Induction with one memory for all hops and a matrix between them."""
+    stories = regard.induction(500, held_out=True)
+    with tempfile.TemporaryDirectory() as to:
+        (Path(to) / "train").write_text(write_stories(regard.induction(1000)))
+        answerer, seconds = train([Path(to) / "train"], seed, Path(to) / "m", tying="layer-wise")
+    right = sum(a.text == s.answer for a, s in zip(answerer.answer_all(stories), stories, strict=True))
+    record("layer-wise", {"stories": len(stories), "right": right / len(stories), "seconds": round(seconds)}, out)
+
+
+PARTS = {
+    "single": single,
+    "transformer": transformer,
+    "induction": induction,
+    "abstention": abstention,
+    "layer-wise": layer_wise,
+}
 
 if __name__ == "__main__":
     sys.exit(main())
