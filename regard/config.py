@@ -111,7 +111,7 @@ class TrainConfig(Section):
     decay_steps: int | None = Field(None, ge=1)  # updates after which a linear schedule reaches 0
     cooldown: float = Field(0.0, ge=0, lt=1)  # share of the run, its end, in which the learning rate falls to 0
     label_smoothing: float = Field(0.1, ge=0, lt=1)  # label smoothing
-    r_drop: float = Field(0.0, ge=0)  # of a translator: weight of the R-Drop loss
+    r_drop: float = Field(0.0, ge=0)  # of a translator: weight of the R-Drop loss; with a cool-down, only in it
     attention_lr_scale: float = Field(1.0, gt=0)  # learning rate of queries and keys, as a share of the others'
     max_grad_norm: float = Field(1.0, gt=0)  # largest norm of a gradient
     weight_decay: float = Field(0.0, ge=0)

@@ -65,7 +65,7 @@ def test_two_workers_stopped_and_resumed_make_bit_for_bit_what_one_process_makes
 
 def test_the_learning_rate_falls_in_all_workers_alike(tmp_path, pairs, may_fork):
     for workers in (1, 2):
-        cooled = merge(settings(8, workers), {"train": {"cooldown": 0.5}})
+        cooled = merge(settings(8, workers), {"model": {"dropout": 0.1}, "train": {"cooldown": 0.5, "r_drop": 5}})
         regard.train("translate", to=tmp_path / f"{workers}", settings=cooled, **pairs)
     assert_same(state(tmp_path / "2"), state(tmp_path / "1"))
 

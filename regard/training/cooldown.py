@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from regard.config import RunConfig
 from regard.training.checkpoint import TrainState
-from regard.training.plan import last_step
+from regard.training.plan import cooldown_cost, last_step
 
 
 class Cooldown(NamedTuple):
@@ -34,5 +34,11 @@ def begin_cooldown(
     if stop.minutes:
         seconds = stop.minutes * 60
         is_time |= state.seconds >= (1 - share) * seconds
-        left.append(int((seconds - state.seconds) / (state.seconds / step)))
+        left.append(int((seconds - state.seconds) / (cooldown_cost(config.train) * state.seconds / step)))
     return Cooldown(step, step + max(1, min(left))) if is_time and left else None
+
+
+def updates_left(config: RunConfig, state: TrainState, end: int) -> float:
+    """Updates until the end of the run, each counted by what it costs beside those of now."""
+    cost, left = 1 if state.cooldown else cooldown_cost(config.train), end - state.step
+    return left + (cost - 1) * min(left, config.train.cooldown * end)

@@ -66,13 +66,13 @@ class LossModule(nn.Module, Generic[B]):
 
     def __init__(self, model: nn.Module, loss: Loss[B], autocast: torch.dtype | None) -> None:
         super().__init__()
-        self.model, self._loss, self._autocast = model, loss, autocast
+        self.model, self.loss, self._autocast = model, loss, autocast
 
     def forward(self, batch: B) -> tuple[Tensor, int]:
         """batch -> the loss summed over all labels, and how many there are."""
         kind = next(self.model.parameters()).device.type
         with torch.autocast(kind, dtype=self._autocast, enabled=self._autocast is not None):
-            return self._loss(self.model, batch)
+            return self.loss(self.model, batch)
 
 
 class Trainer(Generic[B]):
@@ -86,12 +86,15 @@ class Trainer(Generic[B]):
         config: TrainConfig,
         seed: int,
         *,
+        cooled: Loss[B] | None = None,
         make_optimizer: Callable[[nn.Module, TrainConfig], torch.optim.Optimizer] = make_optimizer,
         world: World | None = None,
         is_sharded: bool = False,
         autocast: torch.dtype | None = None,
     ) -> None:
-        """feed: the batch at a position. The model's weights are already those to start from."""
+        """batches: the batch at a position. cooled: the loss in the cool-down, if it is another. The model has the
+        weights to start from.
+        """
         self.model, self.config, self.seed, self.world = model, config, seed, world or World()
         self.batches, self.parts, self.is_sharded = batches, config.grad_accumulation or self.world.size, is_sharded
         self.step = 0
@@ -100,6 +103,7 @@ class Trainer(Generic[B]):
         self.skipped = 0  # in a row
         self.cooldown: tuple[int, int] | None = None  # after and until which step the learning rate falls to 0
         self.memory = 0  # bytes that all processes together hold, as far as it was asked
+        self._losses = (loss, cooled or loss)  # before the cool-down, and in it
         self._loss = LossModule(model, loss, autocast)
         self._gradients = Shards(self._loss, self.world) if is_sharded else Replicas(model, self.world, numbers=4)
         self.optimizer = make_optimizer(model, config)
@@ -146,6 +150,7 @@ class Trainer(Generic[B]):
         began = time.perf_counter()
         self.model.train()
         group, self.is_stepping = self._take(), True
+        self._loss.loss = self._losses[self.cooldown is not None]
         while True:
             loss, labels, tokens, failed = self._gradients.sum(self._collect(group))
             if not failed:

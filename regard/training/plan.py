@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from regard.config import RunConfig, change
+from regard.config import RunConfig, TrainConfig, change
 from regard.machine import count_cores
 from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
@@ -70,8 +70,9 @@ class Plan:
         """How many updates the run will have made at its end, earlier sessions included, as far as it is known."""
         if self.left is None:
             return float("inf")
-        last = last_step(self.config, self.batches_per_epoch)
-        return min(self.step + self.left / self.pace, last or float("inf"))
+        train, last = self.config.train, last_step(self.config, self.batches_per_epoch)
+        share = 1 - train.cooldown * (1 - 1 / cooldown_cost(train))  # of as many as without a cool-down
+        return min(self.step + share * self.left / self.pace, last or float("inf"))
 
     @property
     def is_cut(self) -> bool:
@@ -147,6 +148,11 @@ def is_due(config: RunConfig, step: int) -> bool:
     """Whether the model is to be scored at this step: by the clock of the steps, rarer as the run gets longer."""
     every = config.train.valid_every
     return step % every == 0 if every else is_milestone(step, per_doubling=2, first=128, widest=1024)
+
+
+def cooldown_cost(train: TrainConfig) -> int:
+    """How many times as long an update takes in the cool-down as before it: two passes with R-Drop."""
+    return 2 if train.cooldown and train.r_drop else 1
 
 
 def last_step(config: RunConfig, batches_per_epoch: int) -> int | None:

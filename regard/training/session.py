@@ -22,7 +22,7 @@ from regard.text.tokenizer import Tokenizer
 from regard.training.card import model_card
 from regard.training.checkpoint import CheckpointStore, TrainState, restore_weights
 from regard.training.claims import Claim, compare_claim, is_claimed, recall_claim
-from regard.training.cooldown import begin_cooldown
+from regard.training.cooldown import begin_cooldown, updates_left
 from regard.training.diagnose import Diverged
 from regard.training.distributed import is_disconnected
 from regard.training.log import MetricsLog
@@ -63,10 +63,9 @@ class Session:
         tokenizer: Tokenizer, state: TrainState, validator: Validator, check: Check, load: Callable[[Path], Any],
     ) -> None:  # fmt: skip
         """load: opens a finished model, as `regard.load` does."""
-        self.recipe, self.folder, self.check, self.load = recipe, folder, check, load
-        self.config, self.tokenizer = group.config, tokenizer
-        self.dataset, self.group, self.trainer, self.validator = dataset, group, group.trainer, validator
-        self.owned, self.store, self.state = run, CheckpointStore(run.path / STATE), state
+        self.recipe, self.folder, self.check, self.load, self.tokenizer = recipe, folder, check, load, tokenizer
+        self.dataset, self.group, self.trainer, self.config = dataset, group, group.trainer, group.config
+        self.owned, self.store, self.state, self.validator = run, CheckpointStore(run.path / STATE), state, validator
         self.store.make()
         self.metrics_log = MetricsLog(run.path)
         device = torch.device("cpu") if self.trainer.is_sharded else group.world.device  # of averages that are scored
@@ -152,7 +151,8 @@ class Session:
         """Seconds until the run is over: the steps at the pace of late, and the scores at the price of the last."""
         ends = []
         if self.end:
-            ends.append((self.end - self.trainer.step) * self.pace + self.scores_left * self.last_score_seconds)
+            scoring = self.scores_left * self.last_score_seconds
+            ends.append(updates_left(self.config, self.state, self.end) * self.pace + scoring)
         if self.config.stop.minutes:
             ends.append(self.config.stop.minutes * 60 - self.state.seconds)
         return max(0.0, min(ends)) if ends else None

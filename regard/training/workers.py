@@ -59,9 +59,11 @@ def set_up(
                           f"{world.size} workers, as a sharded run must; set train.grad_accumulation="
                           f"{world.size}")  # fmt: skip
     is_sharded = world.size > 1 and _decide_shard(config, sum(p.numel() for p in model.parameters()))
+    first = change(config, {"train": {"r_drop": 0.0}}) if config.train.cooldown else config
     trainer: Trainer[Any] = Trainer(
-        model if is_sharded else model.to(world.device), task.loss(config), batches.batch, config.train, config.seed,
-        make_optimizer=task.optimizer, world=world, is_sharded=is_sharded, autocast=AUTOCAST[config.precision],
+        model if is_sharded else model.to(world.device), task.loss(first), batches.batch, config.train, config.seed,
+        cooled=task.loss(config), make_optimizer=task.optimizer, world=world, is_sharded=is_sharded,
+        autocast=AUTOCAST[config.precision],
     )  # fmt: skip
     if state.step:
         restore_optimizer(trainer.optimizer, store.get("optimizer", state.step))

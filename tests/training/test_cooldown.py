@@ -6,10 +6,10 @@ import pytest
 from conftest import SHORT
 
 import regard
-from regard.config import RunConfig, TrainConfig, resolve
+from regard.config import RunConfig, TrainConfig, change, merge, resolve
 from regard.files import hash_file
 from regard.training.checkpoint import TrainState
-from regard.training.cooldown import begin_cooldown
+from regard.training.cooldown import begin_cooldown, updates_left
 from regard.training.loop import Progress
 from regard.training.optim import learning_rate
 
@@ -45,6 +45,13 @@ def test_it_begins_when_its_share_of_the_run_is_left(stop, seconds, expected):
     assert begin_cooldown(run_config(**stop), state, batches_per_epoch=10) == expected
 
 
+def test_updates_that_take_twice_as_long_are_counted_twice_in_the_time_that_is_left():
+    config, state = change(run_config(minutes=2), {"train": {"r_drop": 5}}), TrainState(step=100, seconds=90.0)
+    assert begin_cooldown(config, state, batches_per_epoch=10) == (100, 116)
+    assert updates_left(config, TrainState(step=60), 100) == 40 + 25
+    assert updates_left(config, TrainState(step=90, cooldown=(75, 100)), 100) == 10
+
+
 def test_it_begins_where_validation_no_longer_gets_better_and_only_once():
     config, state = run_config(epochs=100, patience=3), TrainState(step=90, seconds=9.0)
     assert begin_cooldown(config, state, 10) is None
@@ -53,8 +60,9 @@ def test_it_begins_where_validation_no_longer_gets_better_and_only_once():
     assert begin_cooldown(config, cooling, 10, is_stalled=True) is None
 
 
-def settings(steps: int = STEPS) -> dict:
-    return SHORT | {"stop": {"steps": steps}, "train": SHORT.get("train", {}) | {"cooldown": 0.5}}
+def settings(steps: int = STEPS, r_drop: float = 5.0) -> dict:
+    own = {"model": {"dropout": 0.1}, "train": {"cooldown": 0.5, "r_drop": r_drop}, "stop": {"steps": steps}}
+    return merge(SHORT, own)
 
 
 def trained(to, pairs, **given) -> tuple[list[Progress], str]:
@@ -71,6 +79,12 @@ def test_a_run_ends_at_a_rate_of_almost_nothing(whole):
     rates = [event.learning_rate for event in whole[0]]
     assert len(rates) == STEPS
     assert rates[-1] == pytest.approx(rates[STEPS // 2 - 1] / (STEPS // 2 + 1))
+
+
+def test_r_drop_is_of_the_cooldown_alone(whole, tmp_path, pairs):
+    plain, _ = trained(tmp_path / "m", pairs, r_drop=0.0)
+    same = [one.loss == other.loss for one, other in zip(plain, whole[0], strict=True)]
+    assert same == [True] * (STEPS // 2) + [False] * (STEPS // 2)
 
 
 @pytest.mark.parametrize("stop_after", [12, 20])
