@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from regard.errors import ConfigError
-from regard.text.corpus import LeftOut, Pair, PairFiles, each_pair, header_of
+from regard.errors import ConfigError, CorpusError
+from regard.text.corpus import LeftOut, Pair, PairFiles, each_pair, guess_languages, header_of, kind_of
 from regard.text.readers import find_kind
 from regard.text.readers.rows import Choice
 
@@ -27,12 +27,27 @@ def add_corpora(
         if targets:
             other = PairFiles.of(source, targets[0])
         else:
-            options = kind.options if (kind := find_kind(source)) else ()
+            kind = find_kind(PairFiles.of(source).paths[0])  # of a folder, that of its files
+            options = kind.options if kind else ()
             other = PairFiles.of(
                 source, None, columns if "columns" in options else None, keys if "keys" in options else None
             )
+        _refuse_swapped(files, other)
         others.append(replace(other, weight=weight))
     return replace(files, others=tuple(others))
+
+
+def _refuse_swapped(files: PairFiles, other: PairFiles) -> None:
+    """An error if a further corpus is of the other direction, by the names of its files or columns."""
+    for one in (files, other):
+        kind_of(one) if one.target is None else None  # what is no file of pairs is refused with the remedy
+    mine, theirs = ([name and name.replace("_", "-").partition("-")[0].lower() for name in guess_languages(one)]
+                    for one in (files, other))  # fmt: skip
+    if None not in theirs and mine != theirs and mine == theirs[::-1]:
+        where = ",".join(map(str, other.paths)) if other.target else str(other.source)
+        remedy = "name the files in the other order" if other.target else "choose with --keys or --columns"
+        raise CorpusError(f"--also {where} is read as {theirs[0]} to {theirs[1]}, and the first corpus is {mine[0]} to "
+                          f"{mine[1]}; {remedy}")  # fmt: skip
 
 
 def all_corpora(files: PairFiles) -> list[PairFiles]:

@@ -5,10 +5,10 @@ from conftest import family_settings
 
 import regard
 from regard.data.store import TokenStore
-from regard.errors import ConfigError, RunError
+from regard.errors import ConfigError, CorpusError, RunError
 from regard.families.translate.recipe import TRANSLATE, gather
 from regard.text.corpus import PairFiles
-from regard.text.mixture import add_corpora
+from regard.text.mixture import add_corpora, each_of_all
 
 
 @pytest.fixture
@@ -83,3 +83,22 @@ def test_a_corpus_without_any_usable_pair_is_no_hindrance(tmp_path, corpora):
     for name in ("none.de", "none.en"):
         (tmp_path / name).write_text("\n\n")
     assert train(tmp_path / "m", corpora, f"{tmp_path}/none.de,{tmp_path}/none.en")[-1].step == 3
+
+
+def test_a_further_corpus_of_the_other_direction_is_refused_and_a_folder_is_read_as_asked(tmp_path, corpora):
+    files = PairFiles.of(**corpora)
+    swapped = f"{tmp_path}/more.en,{tmp_path}/more.de:0.5"
+    with pytest.raises(CorpusError, match=r"is read as en to de, and the first corpus is de to en; name the files"):
+        add_corpora(files, [swapped])
+    (tmp_path / "more.jsonl").write_text('{"en": "a dog", "de": "ein Hund"}\n')
+    with pytest.raises(CorpusError, match=r"is read as en to de, .*; choose with --keys"):
+        add_corpora(files, [tmp_path / "more.jsonl"])
+    with pytest.raises(CorpusError, match="is one file, and not of rows"):
+        add_corpora(files, [tmp_path / "more.de"])
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "set").mkdir()
+    table = pytest.importorskip("pyarrow").table({"en": ["a dog"], "de": ["ein Hund"]})
+    parquet.write_table(table, tmp_path / "set" / "part.parquet")
+    both = add_corpora(files, [tmp_path / "more.jsonl", tmp_path / "set"], keys=("de", "en"))
+    further = [(pair.source, pair.target) for pair in each_of_all(both) if pair.corpus]
+    assert further == [("ein Hund", "a dog")] * 2
