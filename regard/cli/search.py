@@ -106,7 +106,7 @@ def open_embedding(folder: Path) -> Embeds:
 
 def _lines(file: Path, columns: str | None, keys: str | None) -> Iterator[str]:
     chosen = choose_columns(columns, keys)
-    return given_texts([file], chosen["keys"] or chosen["columns"]).lines()
+    return given_texts([file], chosen["keys"] or chosen["columns"]).texts()
 
 
 def _vectors(opened: Embeds, lines: Iterator[str]) -> Iterator[Any]:

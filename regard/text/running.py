@@ -19,7 +19,7 @@ from regard.text.readers import find_kind
 from regard.text.readers.documents import find_document
 from regard.text.readers.folders import files_below, find_shards, is_dataset, is_hidden, nothing_matches, refuse_splits
 from regard.text.readers.packed import open_unpacked, without_packing
-from regard.text.readers.rows import Choice
+from regard.text.readers.rows import Choice, one_line
 from regard.text.stream import SAMPLE, Examples, Thinned
 
 SHARE = 20  # one part in this many is held out when no text to validate on is given
@@ -90,6 +90,14 @@ class TextFiles:
         for path in self.paths:
             if path in self.tables:
                 yield from (line for _, text in self.rows(path) for line in text.split("\n"))
+            else:
+                yield from read_lines(path, longest=LONGEST_RUNNING)
+
+    def texts(self) -> Iterator[str]:
+        """A text for each line, or for each row of a table, whose line ends become blanks."""
+        for path in self.paths:
+            if path in self.tables:
+                yield from (one_line(text) for _, text in self.rows(path))
             else:
                 yield from read_lines(path, longest=LONGEST_RUNNING)
 

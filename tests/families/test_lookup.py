@@ -87,6 +87,22 @@ def test_an_index_is_used_only_for_its_lines_and_its_model_and_replaces_no_other
     assert path.read_text() == "my own notes"
 
 
+def test_a_row_of_a_table_is_one_text_whatever_line_ends_it_has(filler, filler_folder, tmp_path):
+    (tmp_path / "rows.csv").write_text('text\n"A dog\nsleeps."\nA cat sleeps.\n', encoding="utf-8")
+    texts = ["A dog sleeps.", "A cat sleeps."]
+    found = run("embed", filler_folder, tmp_path / "rows.csv", "--columns", "text")
+    vectors = [json.loads(line)["vector"] for line in found.stdout.splitlines()]
+    assert np.allclose(vectors, filler.encode(texts).numpy(), atol=1e-5)
+    found = run("search", filler_folder, tmp_path / "rows.csv", texts[1], "--columns", "text", "--json")
+    assert json.loads(found.stdout)["matches"][0] | {"score": 1} == {"line": 2, "text": texts[1], "score": 1}
+
+
+def test_an_index_tells_lines_apart_that_have_line_ends_in_them(filler, tmp_path):
+    make_index(filler, ["A dog\nsleeps.", "A cat."], lambda done: None).save(tmp_path / "an.index")
+    assert read_index(filler, ["A dog", "sleeps.\nA cat."], tmp_path / "an.index") is None
+    assert read_index(filler, ["A dog\nsleeps.", "A cat."], tmp_path / "an.index") is not None
+
+
 def test_lines_without_text_are_refused(filler):
     with pytest.raises(ConfigError, match="no line with text"):
         make_index(filler, ["", " "], lambda done: None)

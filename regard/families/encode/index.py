@@ -126,7 +126,8 @@ def hash_lines(lines: Sequence[str]) -> str:
     """SHA-256 of all lines."""
     found = sha256()
     for line in lines:
-        found.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        written = line.encode("utf-8", "surrogatepass")
+        found.update(b"%d " % len(written) + written)  # a line may have line ends in it
     return found.hexdigest()
 
 
