@@ -83,7 +83,8 @@ class StoryTransformer(nn.Module):
     def _encode(self, words: Tensor, places: Tensor) -> Tensor:
         """The sum of the words, each scaled by its position: (..., L) -> (..., D)."""
         order = torch.arange(words.shape[-1], device=words.device).clamp(max=WORDS - 1)  # (L,)
-        return (self.embedding(words) * places[order]).sum(dim=-2)
+        is_word = (words != self.pad_id).unsqueeze(-1)  # (..., L, 1); the table is that of the answers too, and learned
+        return (self.embedding(words) * places[order] * is_word).sum(dim=-2)
 
 
 class StoryBlock(nn.Module):

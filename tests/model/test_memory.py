@@ -19,10 +19,8 @@ def make(kind, **more):
     config = ModelConfig(kind=kind, vocab_size=VOCABULARY, layers=1, norm="pre", **shape)
     network = (MemoryNetwork if kind == "memory" else StoryTransformer)(config, PAD).eval()
     with torch.no_grad():
-        for parameter in network.parameters():  # no two tables are equal, as after training
+        for parameter in network.parameters():  # no two tables are equal, and padding has a row, as after training
             parameter.add_(0.1 * torch.randn_like(parameter))
-            if parameter.shape[-2:] == (VOCABULARY, network.config.width):
-                parameter[..., PAD, :] = 0
         network.answer_temperature.uniform_(0.5, 2)
     return network
 
