@@ -4,6 +4,7 @@ The canary has a process of its own, and so have the attackers, at the lowest pr
 and the cores they take here are not the server's doing.
 """
 
+import gc
 import http.client
 import json
 import multiprocessing
@@ -215,6 +216,7 @@ def parsers(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
     from regard.text.stories import split_sentences
 
     translator = regard.load(model)
+    gc.freeze()  # as the server does, which else looks through all that was loaded in the middle of a request
     times: dict[str, float] = {}
     hard = ["<a/", "<a b=", "<b>x</b>", "<b>", "<svg><g>", "<!--", "<title>", "<script><!--", "&notin", "<a <",
             "<b a='", "<b =  ", "x<br>", "<![x", "</b ", "<", "&#1", "<svg></svg>", "<b a=\"'"]  # fmt: skip

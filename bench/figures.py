@@ -304,6 +304,10 @@ LOOKING = [
     Row("a model in a page: ids of 10,000 nasty strings, by each tokenizer that is trained", "page", "tokenizers",
         lambda f: f"{sum(f['differ'].values())} differ, {len(f['differ'])} tokenizers", "0"),
     Row("the same: answers and attention against torch", "page", "classifier, float32", pages, "0, 1e-4"),
+    Row("the same, tiny shape: 15 tokens translated, all heads drawn; a head off; first paint", "page", "fast",
+        "{translate_and_look_ms} ms; {head_off_ms} ms; {first_paint_ms} ms", "150, 100 ms, 1 s"),
+    Row("100,000 lines searched with MiniLM, the query's vector included", "search", "search",
+        "{search_ms:.0f} ms, of which {of_which_encoding_ms:.0f} encoding", "50 ms"),
     Row("looking, with attribution, against translating", "look", "price",
         "{look_times_a_translation}x, {look and why_times_a_translation}x"),
 ]  # fmt: skip
