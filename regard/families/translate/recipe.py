@@ -158,9 +158,9 @@ def encode_pairs(
     """The pairs whose sides both are short enough, as ids (each source with its target after it) and as they are; and
     those left out. A source that is a back-translation begins with a token that no text has.
     """
-    limit, tag = longest_side(config), tokenizer.id_of(BACK_TRANSLATED)
-    sources = tokenizer.encode_all([pair.source for pair in pairs])
+    limit, sources = longest_side(config), tokenizer.encode_all([pair.source for pair in pairs])
     if config.back_translated is not None:
+        tag = tokenizer.id_of(BACK_TRANSLATED)
         assert tag is not None, "the tokenizer was learned with it"
         sources = [
             [tag, *source] if pair.corpus == config.back_translated else source
