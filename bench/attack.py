@@ -216,7 +216,7 @@ def parsers(given: Any, model: Path, lines: list[str]) -> dict[str, Any]:
     from regard.text.stories import split_sentences
 
     translator = regard.load(model)
-    gc.freeze()  # as the server does, which else looks through all that was loaded in the middle of a request
+    gc.freeze()  # as the server does, or all that was loaded is searched for garbage in the middle of a request
     times: dict[str, float] = {}
     hard = ["<a/", "<a b=", "<b>x</b>", "<b>", "<svg><g>", "<!--", "<title>", "<script><!--", "&notin", "<a <",
             "<b a='", "<b =  ", "x<br>", "<![x", "</b ", "<", "&#1", "<svg></svg>", "<b a=\"'"]  # fmt: skip
