@@ -133,7 +133,9 @@ def write_whole(path: Path, content: bytes | str | Callable[[Path], None]) -> No
         if "I/O error" in str(problem):  # as writers in Rust say it
             raise OSError(errno.EIO, str(problem).rpartition("I/O error: ")[2], str(path)) from None
         if isinstance(problem, OSError):
-            problem.filename = problem.filename2 or problem.filename or str(path)  # a full disk is of no file
+            if problem.filename in {None, str(unfinished)} and not problem.filename2:  # a full disk is of no file
+                problem.filename = str(path)
+            problem.filename = problem.filename2 or problem.filename
         raise
     sync(path.parent)
 

@@ -180,6 +180,15 @@ def test_weights_that_are_not_numbers_are_refused(task, runs, tmp_path):
 
 
 @pytest.mark.parametrize("task", TASKS)
+def test_weights_with_which_every_probability_would_be_none_are_refused(task, runs, tmp_path):
+    trial = copied(runs[task][1], tmp_path / "m")
+    rewrite_weights(trial, lambda weight: weight.index_fill(0, torch.tensor([0]), -3e37))
+    for engine in ("torch", None):
+        with pytest.raises(RegardError, match="has a weight of 3e"):
+            ask(trial, engine=engine)
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_a_config_that_lies_about_a_number_is_refused_in_one_line_or_changes_nothing(task, runs, tmp_path):
     trial = copied(runs[task][1], tmp_path / "m")
     config = json.loads((trial / "config.json").read_text())
@@ -222,7 +231,7 @@ def test_labels_that_a_table_cannot_have_are_refused(labels, runs, tmp_path):
         ask(trial)
 
 
-@pytest.mark.parametrize("temperature", [0.0, -1.0])
+@pytest.mark.parametrize("temperature", [0.0, -1.0, 1e-40])
 def test_a_temperature_that_is_none_is_refused(temperature, runs, tmp_path):
     trial = copied(runs["classify"][1], tmp_path / "m")
     weights = load_file(trial / "model.safetensors")

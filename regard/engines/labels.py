@@ -18,6 +18,7 @@ from regard.text.labels import clean_label
 from regard.text.ngrams import count_ngrams, weigh
 from regard.text.tokenizer import Tokenizer
 
+COLDEST = 1e-3  # temperature; training chooses none below a twentieth
 TOGETHER = 256  # texts whose n-grams are counted together
 
 
@@ -68,5 +69,5 @@ def refuse_labels(folder: ModelFolder, names: Sequence[str], temperature: float)
         raise FolderError(
             f"{folder.path / CONFIG} has the labels {names!s:.60}; they are different names of one line each"
         )
-    if not temperature > 0:
-        raise FolderError(f"{folder.path / WEIGHTS}: temperature is {temperature:g}; it is above 0")
+    if not temperature >= COLDEST:
+        raise FolderError(f"{folder.path / WEIGHTS}: temperature is {temperature:g}; it is at least {COLDEST:g}")

@@ -85,6 +85,10 @@ class Pipeline(Movable):
         ids: list[int] = self.tokenizer.encode(text)
         return ids
 
+    def sizes(self, texts: list[str]) -> list[int]:
+        """What reading each text costs, in tokens."""
+        return [len(ids) + 1 for ids in self.tokenizer.encode_all(texts, is_part=True)]
+
     @property
     def name(self) -> str:
         """That of its folder."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from regard.decoding.settings import SUPPRESSED_LOGIT
 from regard.errors import FolderError
 from regard.files import open_regular, parse_json
 
@@ -22,6 +23,7 @@ Shape = tuple[int, ...]
 Weights = dict[str, Array]  # by name; float32, but for the few that are whole numbers
 Shapes = dict[str, Shape]
 
+LARGEST = 1e6  # of any weight; beyond, products of a few overflow, and every probability would be none
 MOST_HEADER_BYTES = 8 * 2**20  # that of a model of a thousand layers has two
 FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}  # NumPy has no bfloat16: half the bits of a float32
 WHOLE = {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1", "BOOL": "?"}
@@ -70,12 +72,20 @@ class Stored:
         else:
             with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused
                 found = raw.astype(np.float32, copy=False)
-        with np.errstate(invalid="ignore"):
-            if not np.isfinite(found.sum(dtype=np.float64)):  # finite float32 cannot overflow in float64
-                raise FolderError(f"{self.path}: {self.name} has a weight that is not a number (NaN or infinite), so "
-                                  f"every answer would be none; the file was damaged, or its training diverged: take "
-                                  f"an earlier one")  # fmt: skip
+        self._refuse_overflow(found)
         return found.reshape(self.shape)
+
+    def _refuse_overflow(self, found: Array) -> None:
+        """Numbers that are none, or with which the network's would be none."""
+        if not self.count:
+            return
+        least, most = float(found.min()), float(found.max())  # NaN if there is one
+        if least >= (SUPPRESSED_LOGIT if self.name.endswith("bias") else -LARGEST) and most <= LARGEST:
+            return
+        is_finite = math.isfinite(least) and math.isfinite(most)
+        what = f"of {max(most, -least):.0e}" if is_finite else "that is not a number (NaN or infinite)"
+        raise FolderError(f"{self.path}: {self.name} has a weight {what}, so every answer would be none; the file was "
+                          f"damaged, or its training diverged: take an earlier one")  # fmt: skip
 
 
 def list_weights(paths: Iterable[Path]) -> dict[str, Stored]:

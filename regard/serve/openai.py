@@ -60,7 +60,8 @@ class EmbeddingBody(BaseModel):
 
     input: Texts
     model: Text | None = None
-    encoding_format: Literal["float", "base64"] = "float"  # base64: of little-endian float32
+    encoding_format: Literal["float", "base64"] | None = "float"  # base64: of little-endian float32
+    dimensions: Whole | None = None  # only as many as there are
 
 
 def make_openai(registry: ModelRegistry) -> APIRouter:
@@ -123,6 +124,9 @@ def _embed(router: APIRouter, registry: ModelRegistry) -> None:
         if not texts:
             raise RequestError(422, "input is an empty list")
         found = await model.surface.offers[EMBEDDING](model, texts)
+        if asked.dimensions not in {None, len(found[0])}:
+            there = f"the vectors of {model.name} have {len(found[0])}, and none can be left out"
+            raise RequestError(422, f"dimensions is {asked.dimensions}; {there}")
         is_packed = asked.encoding_format == "base64"
         entries = [{"object": "embedding", "index": number, "embedding": _packed(one) if is_packed else one}
                    for number, one in enumerate(found)]  # fmt: skip

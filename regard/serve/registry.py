@@ -54,9 +54,7 @@ class Served:
 
     async def sizes(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, as the queue counts them."""
-        encode = self.opened.tokenizer.encode_all
-        found = await aside_in_pieces(lambda some: [len(ids) + 1 for ids in encode(some, is_part=True)], texts)
-        return list(chain.from_iterable(found))
+        return list(chain.from_iterable(await aside_in_pieces(self.opened.sizes, texts)))
 
     async def look(self, asked: LookBody) -> str:
         """What was seen, as JSON."""

@@ -1,10 +1,13 @@
 """Vectors of texts, and look-up in one's own lines."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 import regard
@@ -85,6 +88,53 @@ def test_an_index_is_used_only_for_its_lines_and_its_model_and_replaces_no_other
         with pytest.raises(ConfigError, match="is not an index of regard"):
             use()
     assert path.read_text() == "my own notes"
+
+
+ODD_VECTORS = {
+    "no numbers": lambda v: v * np.float32("nan"),
+    "one that is no number": lambda v: np.where(np.arange(len(v))[:, None] == 3, np.float32("nan"), v),
+    "narrow": lambda v: np.ascontiguousarray(v[:, :5]),
+    "without width": lambda v: np.ascontiguousarray(v[:, :0]),
+    "too long": lambda v: v * np.float32(3),
+    "of other lines": lambda v: np.ascontiguousarray(v[::-1]),
+    "half": lambda v: v.astype(np.float16),
+    "whole": lambda v: v.astype(np.int32),
+    "flat": np.ravel,
+    "few": lambda v: np.ascontiguousarray(v[:2]),
+}
+
+
+@pytest.mark.parametrize("change", ODD_VECTORS.values(), ids=ODD_VECTORS)
+def test_an_index_that_was_edited_is_made_again(change, filler, tmp_path):
+    path, lines = tmp_path / "lines.index", [f"{line} {number}" for number, line in enumerate(LINES)]
+    expected = filler.index(lines)
+    expected.save(path)
+    with safe_open(path, "np") as file:
+        metadata, vectors = file.metadata(), file.get_tensor("vectors")
+    save_file({"vectors": change(vectors)}, path, metadata)
+    found = read_index(filler, lines, path)
+    vectors = expected.vectors if found is None else found.vectors
+    assert vectors.dtype == np.float32 and np.allclose(vectors, expected.vectors, atol=1e-3)
+
+
+@pytest.mark.parametrize(("name", "dtype", "size"), [
+    ("vectors", "BF16", 2), ("vectors", "F8_E4M3", 1), ("x", "F32", 4),
+])  # fmt: skip
+def test_an_index_of_other_numbers_or_under_another_name_is_made_again(name, dtype, size, filler, tmp_path):
+    path = tmp_path / "lines.index"
+    filler.index(LINES).save(path)
+    with safe_open(path, "np") as file:
+        metadata = file.metadata()
+    shape = [len(LINES), filler.model.config.width]
+    entry = {"dtype": dtype, "shape": shape, "data_offsets": [0, size * math.prod(shape)]}
+    header = json.dumps({"__metadata__": metadata, name: entry}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(size * math.prod(shape)))
+    assert read_index(filler, LINES, path) is None
+
+
+def test_an_index_in_a_folder_that_is_not_there_is_refused_before_anything_is_computed(filler, tmp_path):
+    with pytest.raises(ConfigError, match="no folder"):
+        read_index(filler, LINES, tmp_path / "none" / "lines.index")
 
 
 def test_a_row_of_a_table_is_one_text_whatever_line_ends_it_has(filler, filler_folder, tmp_path):

@@ -89,6 +89,11 @@ def test_a_weight_that_is_not_a_number_is_refused_by_name(value, tmp_path):
         read_arrays(list_weights([tmp_path / "w"]))
 
 
+def test_a_table_without_numbers_is_read(tmp_path):
+    save_file({"none": torch.zeros(0, 3)}, tmp_path / "w")
+    assert read_arrays(list_weights([tmp_path / "w"]))["none"].shape == (0, 3)
+
+
 def test_what_is_not_a_file_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FolderError, match="named pipe"):

@@ -171,6 +171,16 @@ def test_a_long_line_is_translated_in_parts_as_the_library_does(server, folders)
     assert told["translations"][0]["text"] == translator.translate(lines[0], prefix="Le").text
 
 
+def test_a_classifier_refuses_what_costs_much_though_its_tokenizer_sees_one_token(classifier_folder):
+    server = Server([classifier_folder])
+    try:
+        for text in ("-" * 20_000, "😀" * 10_000, "x" * 20_000, "x" * 2000):
+            assert server.ask("/api/look", {"text": text, "why": True})[0] == 413
+        assert server.ask("/api/classify", {"text": "-" * 20_000})[0] == 200
+    finally:
+        assert server.stop() == 0
+
+
 def test_an_encoder_is_served_to_openais_client_and_to_ours(tmp_path, pairs):
     import openai
     import transformers
@@ -195,6 +205,8 @@ def test_an_encoder_is_served_to_openais_client_and_to_ours(tmp_path, pairs):
         assert server.ask("/api/encode", {"text": TEXT * 20})[0] == 413  # nothing is cut silently
         assert server.ask("/v1/embeddings", {"input": []})[0] == 422
         assert server.ask("/v1/embeddings", {"input": TEXT, "encoding_format": "int8"})[0] == 422
+        assert server.ask("/v1/embeddings", {"input": TEXT, "dimensions": 32, "encoding_format": None})[0] == 200
+        assert server.ask("/v1/embeddings", {"input": TEXT, "dimensions": 8})[0] == 422  # not silently 32
         assert server.ask("/v1/completions", {"model": "vectors", "prompt": "a"})[0] == 422
     finally:
         assert server.stop() == 0

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from regard.look.inspection import Inspection
 
 TOGETHER = 1024  # texts that are read before they are classified
+LETTERS_OF_A_WORD = 8  # or more, of texts whose words are so long that their letters are what costs
 UNLIKE = 0.5  # share of words never seen from which on a text is flagged
 
 
@@ -74,6 +75,10 @@ class Classifier(Embeds):
     def longest(self) -> int:
         """Tokens of a text that are read: all there are."""
         return sys.maxsize
+
+    def sizes(self, texts: list[str]) -> list[int]:
+        """In words, as they are counted: a tokenizer may take a thousand signs for one token it does not know."""
+        return [1 + max(len(split_words(text)), len(text) // LETTERS_OF_A_WORD) for text in texts]
 
     @property
     def labels(self) -> tuple[str, ...]:

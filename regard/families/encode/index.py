@@ -16,14 +16,16 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, FolderError
 from regard.files import hash_file, open_regular, write_whole
+from regard.formats.weights import list_weights
 from regard.text.given import a_text
 
 if TYPE_CHECKING:
     from regard.families.encode.embedding import Embeds
 
 BLOCK = 1024  # lines whose vectors are made at a time
+NEAR = 1e-3  # how far a vector may be from what it was when its index was made: machines add up in other orders
 FORMAT = "regard index 1"  # in the file's metadata, by which it is known for ours
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -87,21 +89,36 @@ def make_index(encoder: Embeds, lines: list[str], progress: Callable[[int], None
 
 def read_index(encoder: Embeds, lines: list[str], path: Path) -> Index | None:
     """The index in a file, if it is of these lines and this model; an error if it is no index of ours."""
+    refuse_file_of_others(path)
     if not path.exists():
         return None
-    refuse_file_of_others(path)
     with safe_open(path, "np") as file:
         known = file.metadata()
-        if (known.get("lines"), known.get("model")) != (hash_lines(lines), model_hash(encoder)):
-            return None
-        vectors: Vectors = file.get_tensor("vectors")
-    if vectors.ndim != 2 or len(vectors) != len(lines) or vectors.dtype != np.float32:
+    if (known.get("lines"), known.get("model")) != (hash_lines(lines), model_hash(encoder)):
         return None
-    return Index(encoder, lines, vectors)
+    try:
+        vectors: Vectors = list_weights([path])["vectors"].read()
+    except (KeyError, FolderError):  # it was edited
+        return None
+    return Index(encoder, lines, vectors) if _may_be_of(encoder, lines, vectors) else None
+
+
+def _may_be_of(encoder: Embeds, lines: list[str], vectors: Vectors) -> bool:
+    """Whether vectors have the shape and the lengths of these lines', and the first of them is that of its line."""
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first is None or vectors.dtype != np.float32:
+        return False
+    (expected,) = unit_vectors(encoder, [lines[first]])
+    if vectors.shape != (len(lines), len(expected)) or not np.allclose(vectors[first], expected, atol=NEAR):
+        return False
+    squares = np.einsum("nd,nd->n", vectors, vectors)
+    return bool(((squares == 0) | (abs(squares - 1) < NEAR)).all())
 
 
 def refuse_file_of_others(path: Path) -> None:
     """A file is only replaced if it is an index."""
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path.parent} is no folder; make it first")
     if not path.exists() and not path.is_symlink():
         return
     try:
