@@ -17,7 +17,7 @@ from regard.convert import make_page
 
 PICTURES = Path(__file__).parent.parent / "docs" / "guides" / "pictures"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-SIZE, SERVED = {"width": 1200, "height": 720}, {"width": 900, "height": 420}
+SIZE, SERVED = {"width": 1280, "height": 800}, {"width": 1280, "height": 640}
 CHANGED = "#change=off,decoder.blocks.1.cross_attention,0"  # a head that is off, in the picture of that view
 TEXT = "The tired friend sends my happy father a letter."
 STORY = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Julius is green.", "Greg is a frog."]
@@ -31,6 +31,7 @@ VIEWS = {
         "stream",
         "near",
         "probabilities",
+        "beam",
         "why",
         "change",
     ),
@@ -66,6 +67,11 @@ def look(browser: Browser, model: Any, name: str) -> None:
             page.click(f'nav .tab[data-view="{view}"]')
             page.wait_for_selector(".waits", state="detached")
             take(page, f"{task}-{view}", is_whole=False)
+        if task == "translate":
+            page.click('nav .tab[data-view="matrix"]')
+            page.select_option("[data-pick='map']", "1-1")
+            page.select_option("[data-pick='beside']", "2-2")
+            take(page, f"{task}-beside", is_whole=False)
         page.close()
 
 
@@ -99,8 +105,11 @@ def translate(page: Page) -> None:
     """Opens the alternatives of a translated word."""
     page.fill("textarea", TEXT)
     page.wait_for_selector("[data-word='2']")
+    page.wait_for_function(f"document.querySelector('p.sentence').textContent.trim() === {TEXT!r}")
     page.click("[data-word='2']")
     page.wait_for_selector("[data-choice]")
+    page.click("[data-act='look']")
+    page.wait_for_selector(".look .stage .sentence")
 
 
 def answer(page: Page) -> None:

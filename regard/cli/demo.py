@@ -83,7 +83,7 @@ def _show_translations(direction: str, model: Path, seconds: float, print_data: 
     print_data(f"  {GREETING[source]}\n    -> {translator(GREETING[source], beam=1)}")
     crossing = max(test, key=_crossings)
     print_data("")
-    print_data(f"Attention on {crossing.source} (rows: the translation; columns: the source; █: most of its row)")
+    print_data(f"Attention on {crossing.source} (rows: the translation; columns: the source)")
     seen = translator.look(crossing.source, why=True)
     print_data(seen.to_text(head="alignment", words=True))
     _show_page(seen, model.parent, print_data)

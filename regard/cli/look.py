@@ -17,7 +17,7 @@ from regard.load import load
 from regard.look.marks import MARKS, refuse_file_of_others
 from regard.look.roles import describe_head
 from regard.text.stories import read_sentences
-from regard.training.log import read_history
+from regard.training.log import read_example, read_history
 
 WHOLE = (".html", ".json")  # endings of files with everything in them
 MOST = 96  # tokens up to which a page has attributions by default: each word and each head takes a forward pass
@@ -112,6 +112,7 @@ def _write_live(opened: Any, model: Path, to: Path, text: str, story: Path | Non
     given = {name: value for name, value in options.items() if value is not None}
     try:
         history = read_history(model / RUN)
+        given = given or read_example(model / RUN)
         page = resolve_name("regard.convert:make_page")(opened, model.resolve().name, None, given, history)
     except ConfigError as problem:
         if not text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from dataclasses import asdict
 from html import escape
@@ -84,13 +85,19 @@ def to_html(seen: Inspection) -> str:
     page = describe(seen)
     maps = {name: _maps(seen, name) for name in seen.kinds}
     first = next(iter(maps))
-    scripts = [read_part(f"{script}.js") for script in SCRIPTS]
+    scripts = [shrink(read_part(f"{script}.js")) for script in SCRIPTS]
     head = make_head(seen.text[:60], read_part("look.css"))
     body = [head, make_data("seen", json.dumps(page, ensure_ascii=False))]
     body += [make_data(f"{first}-mean", maps[first].pop("mean"))]
     body += ["<script>\n", "\n".join(scripts), "\nregard.show(document.querySelector('main'));\n</script>\n"]
     body += [make_data(f"{name}-{key}", packed) for name, packs in maps.items() for key, packed in packs.items()]
     return "".join([*body, "</body>\n</html>\n"])
+
+
+def shrink(script: str) -> str:
+    """One of our scripts without comments of whole lines, types and indentation: what a browser needs of it."""
+    lines = (re.sub(r"/\*\* .*?\*/ ?", "", line).strip() for line in script.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 
 def make_head(title: str, style: str, policy: str = POLICY) -> str:

@@ -14,11 +14,12 @@ from torch import Tensor
 from regard.alignment.links import Links, words_of
 from regard.errors import ConfigError
 from regard.files import write_whole
-from regard.look.draw import draw_svg, draw_terminal
+from regard.look.draw import draw_svg
 from regard.look.export import to_frame, to_html, to_json, to_png
 from regard.look.marks import MARKS, refuse_file_of_others
 from regard.look.measure import measure
 from regard.look.roles import Roles
+from regard.look.terminal import draw_terminal
 
 if TYPE_CHECKING:
     from regard.look.attribution import Why

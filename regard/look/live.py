@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard.engines.packed import Precision, pack_weights
 from regard.errors import ConfigError, FolderError
-from regard.look.export import POLICY, SCRIPTS, make_data, make_head, read_part
+from regard.look.export import POLICY, SCRIPTS, make_data, make_head, read_part, shrink
 from regard.text.tokenizer import FILE, ROLES, Tokenizer
 
 # What runs in the worker, before the family's script; the first makes the object that the others add to.
@@ -55,11 +55,11 @@ def to_page(
     """
     packed = pack_model(about, tokenizer, weights, precision)
     panel, engine = scripts
-    shown = [read_part(f"{name}.js") for name in (*SCRIPTS, *LIVE)]
+    shown = [shrink(script) for script in (*(read_part(f"{name}.js") for name in (*SCRIPTS, *LIVE)), panel)]
     style = read_part("look.css") + read_part("app.css")
     return "".join([
         make_head(str(about["label"]), style, LIVE_POLICY), make_data("about", packed["about"]),
-        "<script>\n", "\n".join([*shown, panel]), "\nregard.openModel(document.querySelector('main'));\n</script>\n",
+        "<script>\n", "\n".join(shown), "\nregard.openModel(document.querySelector('main'));\n</script>\n",
         make_data("engine", json.dumps(join_engine(engine), ensure_ascii=False)),
         make_data("history", deflate(json.dumps(history, ensure_ascii=False))) if history else "",
         make_data("tokenizer", packed["tokenizer"]), make_data("weights", packed["weights"]), "</body>\n</html>\n",
@@ -130,7 +130,7 @@ def _check_part(place: str, part: dict[str, Any] | None) -> None:
 def join_engine(script: str) -> str:
     """What runs in the worker; script: of the family."""
     parts = [read_engine_part(name) for name in ENGINE] + [script, read_engine_part("worker"), "engine.listen(self);\n"]
-    return "\n".join(parts)
+    return shrink("\n".join(parts))
 
 
 def read_engine_part(name: str) -> str:

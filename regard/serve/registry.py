@@ -19,6 +19,7 @@ from regard.serve.apart import Apart
 from regard.serve.aside import aside, aside_in_pieces
 from regard.serve.limits import Limits, RequestError
 from regard.serve.scheduler import BATCH_TOKENS, QUICK_TOKENS, BatchScheduler, is_quick
+from regard.training.log import read_example
 
 SOME_HEADS = 48  # forward passes of an attribution, about
 
@@ -36,6 +37,7 @@ class Served:
     def __init__(self, name: str, folder: Path, limits: Limits, is_bulk: bool = False) -> None:
         self.name, self.folder, self.limits = name, folder, limits
         self.opened: Any = load(folder)
+        self.example = read_example(folder / RUN)
         self.shared: bytes | None = None  # what a page needs to run it, where weights are sent
         self.task = self.opened.info.task
         self.surface: Surface = find_surface(self.task)
@@ -98,6 +100,7 @@ class Served:
             "fields": body.model_json_schema()["properties"] if body else {},
             "is_looked_into": self.surface.look is not None,
             "is_shared": self.shared is not None,
+            "given": self.example,  # what a page begins with
             "script": f"/page/{self.task}.js" if self.surface.page else None,
             **self.surface.facts(self.opened),
         }

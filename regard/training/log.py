@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from itertools import islice, takewhile
+from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +74,19 @@ def read_history(run: Path) -> dict[str, Any] | None:
     kinds = ([entry for entry in logged if ("learning_rate" in entry) is is_step] for is_step in (True, False))
     events = sorted([one for kind in kinds for one in _thin(kind, MOST_POINTS)], key=lambda entry: int(entry["step"]))
     return {"events": events, "snapshots": _thin(taken, MOST_MOMENTS)} if taken else None
+
+
+def read_example(run: Path) -> dict[str, str]:
+    """A held-out example for a page to begin with: `text`, and of a story `story`; empty where the run has none."""
+    try:
+        taken = read_after(run / SNAPSHOTS, -1, 1)
+        for sample, probe in zip_longest(taken[0]["samples"], taken[0]["probes"]):
+            if sample and sample[0]:
+                is_story = probe is not None and probe["rows"][0].startswith("hop ")
+                return {"text": str(sample[0])} | ({"story": "\n".join(probe["columns"])} if is_story else {})
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        pass  # there is no run, or it is none of ours
+    return {}
 
 
 def _thin(entries: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:

@@ -10,8 +10,10 @@ import torch
 
 import regard
 from regard.look.attribution import silence
-from regard.look.draw import draw_svg, draw_terminal
+from regard.look.draw import draw_svg
+from regard.look.labels import width
 from regard.look.measure import find_sink, spread
+from regard.look.terminal import draw_terminal
 
 
 def test_looking_gives_all_layers_and_heads_and_does_not_change_the_translation(translator):
@@ -47,11 +49,21 @@ def test_a_map_is_a_layer_and_a_head_or_their_mean(translator):
 
 
 def test_a_terminal_map_is_darkest_where_most_was_looked_at():
-    lines = draw_terminal([[0.1, 0.8, 0.1], [0.9, 0.05, 0.05]], ["ein", "Haus"], ["a", "big", "house"]).splitlines()
-    assert lines[-2] == " ein     ██" and lines[-1] == "Haus  ██"
-    columns = list(zip(*(line.ljust(14) for line in lines[:-2]), strict=True))
-    heads = ["".join(column).strip() for column in columns[6::3]]
-    assert heads == ["a", "big", "house"]
+    lines = draw_terminal([[0.1, 0.8, 0.1], [0.9, 0.05, 0.05]], ["ein", "Haus"], ["a", "big", "house"], 80).splitlines()
+    assert lines[:3] == ["      a  big house", " ein     ███", "Haus  ██"]
+    assert lines[3].startswith("Rows attend to columns")
+
+
+@pytest.mark.parametrize("room", [40, 60, 100])
+def test_a_terminal_map_is_as_wide_as_the_terminal_and_shows_every_column(room):
+    columns = [f"word{place}" for place in range(30)] + ["<|endoftext|>", "東京は", "שלום"]
+    rows = ["hop 1", "a rather long label of a row that nobody needs in full"]
+    drawn = draw_terminal([[1.0] * 33] * 2, rows, columns, room)
+    assert max(map(width, drawn.splitlines()[:-1])) <= room
+    shaded = [line for line in drawn.splitlines() if line.startswith(" ") and "█" in line]
+    assert sum(len(line.split("  ")[-1].split()) for line in shaded) == 33
+    story = draw_terminal([[0.9, 0.1, 0.0]], ["hop 1"], ["Brian is a frog.", "Lily is gray.", "x"], room)
+    assert story.splitlines()[1].split("  ")[0] == "Brian is a frog." and story.splitlines()[-1].startswith("Columns")
 
 
 def test_hostile_labels_are_shown_as_text():
@@ -60,9 +72,8 @@ def test_hostile_labels_are_shown_as_text():
     svg = draw_svg(weights, labels, labels)
     assert "<script" not in svg and "&lt;script&gt;" in svg and "\x1b" not in svg
     assert len(re.findall("<rect x", svg)) == 25
-    terminal = draw_terminal(weights, labels, labels)
-    assert "\x1b" not in terminal
-    assert len(terminal.splitlines()) == len("<script>alert(1)</script>") + 5
+    terminal = draw_terminal(weights, labels, labels, 120)
+    assert "\x1b" not in terminal and len(terminal.splitlines()) == 1 + 5 + 1
 
 
 def test_what_is_looked_at_is_what_the_engine_said_token_by_token(translator):

@@ -16,6 +16,7 @@ from missing import skip
 import regard
 from regard.convert import export_model, make_page
 from regard.errors import ConfigError
+from regard.training.log import read_example
 
 TEXT = "The old dog sleeps in the garden."
 TALE = ["Brian is a frog.", "Lily is gray.", "Brian is yellow.", "Greg is a frog."]
@@ -168,6 +169,7 @@ def test_a_writer_and_a_filler_and_an_answerer_answer_in_their_page(
         "text => document.querySelector('.written').textContent.startsWith(text)", arg=f"The old{kept}{chosen}"
     )
     page = visit(filler_folder, precision="float16")
+    page.fill("textarea", "The old man reads a book.")
     page.click("[data-word='1']")
     page.wait_for_selector(".look .stage")
     assert len(page.query_selector_all(".gaps table tr")) == 5
@@ -320,6 +322,37 @@ def test_a_story_is_turned_round_and_the_answer_before_stands_beside_it(visit, a
     assert given == TALE[::-1]
     found = regard.load(answerer_folder).look("What color is Greg?", TALE).token_scores[0].probability
     assert float(page.get_attribute(".token[data-before]", "data-before")) == pytest.approx(found, abs=1e-3)
+
+
+def choose_page(page, path):
+    with page.expect_file_chooser() as chooser:
+        page.select_option("[data-pick='beside']", "open")
+    chooser.value.set_files(path)
+
+
+def test_two_models_stand_side_by_side(visit, folder, writer_folder, translator, tmp_path):
+    page, other = visit(folder, text=TEXT), tmp_path / "other.html"
+    page.wait_for_selector('.look [data-view="why"]')
+    page.click('[data-view="matrix"]')
+    other.write_text(make_page(regard.load(writer_folder), "tales"), encoding="utf-8")
+    choose_page(page, other)
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert "one family" in page.inner_text("#trouble")
+    other.write_text(make_page(regard.load(folder), "second", "float32"), encoding="utf-8")
+    choose_page(page, other)
+    page.wait_for_selector("canvas.matrix >> nth=1")
+    assert page.inner_text("figcaption >> nth=1").startswith("second (en → fr): ")
+    found = page.evaluate("[...regard.besideTable(document.querySelector('.look').state).table.values]")
+    seen = translator.look(TEXT, target=translator(TEXT)).map("cross", head="alignment", words=True)
+    assert near(found, [weight for row in seen for weight in row])
+
+
+def test_a_page_begins_with_an_example_of_the_training_where_none_is_given(folder, answerer_folder, tmp_path):
+    found = read_example(answerer_folder / "run")
+    assert found["text"].endswith("?") and len(found["story"].splitlines()) > 1
+    assert read_example(folder / "run")["text"] and read_example(tmp_path) == {}
+    (tmp_path / "snapshots.jsonl").write_text('{"step": 1, "samples": 5, "probes": null}\n')
+    assert read_example(tmp_path) == {}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

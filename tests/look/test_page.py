@@ -145,7 +145,7 @@ def test_chances_and_switches_show_what_was_measured(visit, seen):
     page = visit(seen)
     page.click('[data-view="probabilities"]')
     page.hover('.token[data-index="1"]')
-    rows = page.query_selector_all(".alternatives table:first-of-type tr")
+    rows = page.query_selector_all(".alternatives section:first-child tr")
     assert [row.query_selector("bdi").inner_text() for row in rows] == [
         token.strip() or "␣" for token, _ in seen.token_scores[1].alternatives
     ]

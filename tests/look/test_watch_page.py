@@ -43,7 +43,7 @@ def test_the_beam_has_the_scores_that_the_library_finds(page, folder):
     page.click("nav .tab[data-view='beam']")
     best = regard.load(folder, engine="torch").translate(TEXT, n_best=4)
     rows = page.locator("table.finished tr:has(td)").all_inner_texts()
-    found = sorted(round(float(row.split("\t")[2]), 2) for row in rows)
+    found = sorted(round(float(row.split("\t")[2].replace("−", "-")), 2) for row in rows)
     scores = [one.score for one in (best, *best.alternatives)]
     assert len(found) >= 4 and all(any(abs(score - one) < 0.02 for one in found) for score in scores)
     assert rows[0].split("\t")[0] == best.text

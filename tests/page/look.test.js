@@ -40,7 +40,7 @@ test("links are given by places in the table of words", () => {
 });
 
 test("a token is shown on one line with nothing invisible in it", () => {
-  assert.deepEqual(["", " ", " dog", "a\nb", "a\tb", "a\u0007b\u2028c"].map(regard.shown), ["∅", "␣", "dog", "a⏎b", "a⇥b", "a�b�c"]);
+  assert.deepEqual(["", " ", " dog", "a\nb", "a\tb", "a\u0007b\u2028c", "    ", "\n  ", "a b"].map(regard.shown), ["∅", "␣", "dog", "a⏎b", "a⇥b", "a�b�c", "␣×4", "⏎␣×2", "a b"]);
 });
 
 test("newline, space and no-break space are three signs", () => {

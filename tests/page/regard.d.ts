@@ -233,6 +233,7 @@ interface View {
   isScaled?: boolean;
   isMap?: boolean; // of a kind, layer and head that are chosen
   isSingle?: boolean; // of single heads only
+  isPicture?: boolean; // what it shows can be saved as a picture
   group?: string;
   says?(state: State): string[];
   fits(data: Data): boolean;
@@ -274,6 +275,8 @@ interface Validated {
   score: number | null;
 }
 
+type Ask = (path: string, fields?: Record<string, unknown>, signal?: AbortSignal) => Promise<any>;
+
 interface Regard {
   views: View[];
   panels: Record<string, (served: any) => HTMLElement>;
@@ -286,6 +289,7 @@ interface Regard {
   svg(name: string, attributes: Record<string, string | number>): Element;
   shown(token: string): string;
   percent(value: number): string;
+  number(value: number, digits: number): string;
 
   ramps: Record<Theme, Color[]>;
   sides: Record<Theme, { gain: Color; loss: Color }>;
@@ -298,6 +302,7 @@ interface Regard {
   setTheme(theme: Theme): void;
   share(state: Scaled, weight: number, most: number): number;
   more(): string;
+  ramp(least: string, most: string): HTMLElement;
   legend(state: Scaled, most?: string): HTMLElement;
 
   language(code: string | undefined): string;
@@ -306,8 +311,8 @@ interface Regard {
   kindSays(kind: string): string;
   keyName(state: { key: string }): string;
   says(texts: string[]): HTMLElement;
-  phrases: { maps: string; cell: string };
-  headRow(texts: string[]): HTMLElement;
+  phrases: { maps: string; point(state: State): string };
+  headRow(texts: string[], numbers?: number[]): HTMLElement;
   scroll(label: string, ...children: Child[]): HTMLElement;
   cut(text: string, most: number): string;
 
@@ -324,10 +329,18 @@ interface Regard {
   cellPicker(state: State): ((at: Cross) => void) | undefined;
   strongestHead(state: State, row: number, column: number): string;
   besides: Map<string, any>;
+  others: Map<string, Ask>;
+  openOther?: (done: (name: string) => void) => void;
+  chooseOther(engine: string): (done: (name: string) => void) => void;
+  othersOf(models: any[], model: any): Map<string, Ask>;
+  besideAsked(state: State): { ask: Ask; fields: Record<string, unknown>; name(other: Data): string } | null;
+  keyIn(other: Data, state: { kind: string; key: string }): string | null;
   besideControls(state: State): HTMLElement[];
   besideTable(state: State): { table: Table; name: string } | null;
   pictureButtons(state: State): HTMLElement[];
   takePicture(state: State, kind: string): Promise<void>;
+  keepPicture(svg: Element, kind: string, name: string): Promise<void>;
+  headsSvg(state: State): Element;
   save(blob: Blob, name: string): void;
   withStyles(svg: Element): Element;
   mapSvg(table: Table, state: State): Element;
@@ -337,6 +350,7 @@ interface Regard {
   top(values: Iterable<number>): number;
   zoom(state: Moved, factor: number): void;
   thumbnail(state: State, about: Kind, layer: number, head: number): HTMLElement;
+  probabilityBar(value: number): HTMLElement;
   logitLens(data: Data, index: number): HTMLElement[];
   rolesOf(data: Data, kind: string, layer: number, head: number): Record<string, number> | null;
   rankRoles(scores: Record<string, number> | null): [string, number][];
@@ -345,7 +359,7 @@ interface Regard {
   describeHead(scores: Record<string, number> | null): string;
   layOutBeam(beam: Beam, isWhole: boolean): BeamPlace[];
   followBeam(beam: Beam, index: number): number[];
-  drawBeam(beam: Beam, isWhole: boolean, point: (index: number) => void): Element;
+  drawBeam(beam: Beam, isWhole: boolean, room: number, point: (index: number) => void): Element;
   describeNode(beam: Beam, index: number): string;
   finishedTable(beam: Beam): HTMLElement;
   bestNode(beam: Beam): number;
@@ -368,6 +382,7 @@ interface Regard {
   streamsOf(data: Data): { stack: string; name: string; labels: string[]; hint: string }[];
   subLayerName(name: string): string[];
   streamTable(found: { steps: StreamStep[]; units: { name: string; units: ActiveUnit[] }[] }): HTMLElement;
+  placeLabel(x: number, y: number, long: number, high: number, room: { wide: number; tall: number; taken: number[][] }): Cross | null;
   planeSvg(points: Near["points"]): Element;
   nearTable(words: Near["words"]): HTMLElement;
   positionsOf(positions: Near["positions"]): HTMLElement[];
@@ -381,9 +396,10 @@ interface Regard {
   storyBoard(state: State): HTMLElement;
   outcome(state: State, found: { changes: ChangedToken[]; written: string | null }): Node[];
   changeTable(one: ChangedToken): HTMLElement;
-  changeCell(difference: number): HTMLElement;
+  changeCell(difference: number): HTMLTableCellElement;
   tourStops: { view: string; words: string }[];
   tour(box: HTMLElement): void;
+  tourButton(box: HTMLElement): HTMLElement;
 
   about?: Record<string, any>; // the model in the page
   hasTheme?: boolean; // whether the page has a button for dark and light
@@ -404,7 +420,7 @@ interface Regard {
   heldFocus(box: HTMLElement): string | null;
   refocus(box: HTMLElement, held: string | null): void;
   tabs(state: State, views: View[]): HTMLElement[];
-  choose(name: string, options: string[][], chosen: string, change: (value: string) => void): HTMLElement;
+  choose(name: string, options: string[][], chosen: string, change: (value: string) => void, label?: string): HTMLElement;
   mapNames(state: State, isSingle: boolean): string[][];
   themeButton(): HTMLElement;
   keysOf(data: Data, views: View[]): string;
@@ -431,7 +447,10 @@ interface Regard {
   openModel(box: HTMLElement): void;
   flat(map: number[][] | Float32Array): Float32Array;
   flatMap(data: Inspected, about: Kind, key: string): Float32Array;
-  lookBox(): LookBox;
+  lookBox(...invitation: string[]): LookBox;
+  field(label: string, input: HTMLElement): HTMLElement;
+  caption(name: string, hint?: string): HTMLElement;
+  desk(panel: HTMLElement): HTMLElement;
   events(response: Response, take: (event: any) => void): Promise<void>;
   beamTree(found: Validated[]): HTMLElement;
   snapshots(isShown?: (step: number) => void): { box: HTMLElement; add(more: any[]): void; newest(): number };

@@ -25,8 +25,9 @@ def page(browser, server):
 
 
 def test_a_translator_reads_along_and_takes_another_word(page):
+    assert page.input_value("textarea"), "an example of the training is there"
     page.fill("textarea", "The old dog sleeps.")
-    page.wait_for_selector("[data-word='0']")
+    page.wait_for_selector(".sentence:text('The old dog sleeps.')")
     page.hover("[data-word='0']")
     first = page.inner_text("[data-word='0']")
     page.click("[data-word='0']")
@@ -81,7 +82,7 @@ def test_a_training_shows_its_curves_and_trouble_is_told(page):
     assert page.get_attribute("[data-curve='validation loss']", "data-points") == scores  # not among those of training
     page.click("[data-model='gaps']")
     page.wait_for_selector("[data-word='1']")
-    page.fill("input[type=text]", "word " * 1500)
+    page.fill("textarea", "word " * 1500)
     page.wait_for_selector("[data-word='1400']")
     page.click("[data-word='1']")
     page.wait_for_selector("#trouble:not([hidden])")

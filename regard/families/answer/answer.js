@@ -1,11 +1,10 @@
 "use strict";
 // An answerer: change the facts of a story, and see the hops and the answer move.
 regard.panels.answer = (model) => {
-  const tale = "Brian is a frog.\nLily is gray.\nBrian is yellow.\nJulius is green.\nGreg is a frog.";
-  const story = regard.make("textarea", { rows: 7, dir: "auto", "aria-label": "Story" }, model.given?.story ?? tale);
-  const question = regard.make("input", { type: "text", dir: "auto", "aria-label": "Question", value: model.given?.text ?? "What color is Greg?" });
+  const story = regard.make("textarea", { rows: 7, dir: "auto", placeholder: "Write a sentence on each line …" }, model.given?.story ?? "");
+  const question = regard.make("input", { type: "text", dir: "auto", placeholder: "Ask about it …", value: model.given?.text ?? "" });
   const output = regard.make("p", { class: "answer", "aria-live": "polite" });
-  const look = regard.lookBox();
+  const look = regard.lookBox("Write a story on the left, a sentence on each line, and a question.", "Which sentences each hop attends to on its way to the answer, and what the answer loses without each, is drawn here.");
   const answer = regard.newest(async (signal) => {
     regard.complain("");
     if (!story.value.trim() || !question.value.trim()) return;
@@ -18,5 +17,5 @@ regard.panels.answer = (model) => {
   });
   for (const box of [story, question]) box.addEventListener("input", regard.after(250, answer));
   answer();
-  return regard.make("section", {}, story, question, output, look.box);
+  return regard.make("section", {}, regard.field("Story", story), regard.field("Question", question), output, look.box);
 };

@@ -1,7 +1,7 @@
 "use strict";
 // An encoder: lines of text, and how near each is to the others.
 regard.panels.encode = (model) => {
-  const lines = regard.make("textarea", { rows: 5, dir: "auto", "aria-label": "Texts, one a line" }, "A dog sleeps.\nA cat is asleep.\nThe train is late.");
+  const lines = regard.make("textarea", { rows: 5, dir: "auto", placeholder: "A text on each line …" }, "A dog sleeps.\nA cat is asleep.\nThe train is late.");
   const table = regard.make("table", { class: "near" });
   const compare = regard.newest(async (signal) => {
     regard.complain("");
@@ -16,5 +16,5 @@ regard.panels.encode = (model) => {
   });
   lines.addEventListener("input", regard.after(250, compare));
   compare();
-  return regard.make("section", {}, lines, regard.make("p", { class: "legend" }, "Cosine similarity of each text to those above it."), table);
+  return regard.make("section", {}, regard.field("Texts, one a line", lines), regard.make("p", { class: "legend" }, "Cosine similarity of each text to those above it: 1 is the same direction, 0 nothing in common."), table);
 };

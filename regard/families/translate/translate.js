@@ -1,11 +1,15 @@
 "use strict";
 // A translator: type and read along; point at words; click one for what else could stand there, and take it from there.
 regard.panels.translate = (model) => {
-  const source = regard.make("textarea", { rows: 4, dir: "auto", "aria-label": "Source", placeholder: `Type ${model.source} …` }, model.given?.text ?? "");
+  const names = [regard.language(model.source) || "Source", regard.language(model.target) || "Translation"];
+  const source = regard.make("textarea", { rows: 3, dir: "auto", placeholder: `Type a sentence in ${names[0]} …` }, model.given?.text ?? "");
   const target = regard.make("p", { class: "sentence", dir: "auto", "aria-live": "polite" });
-  const echo = regard.make("p", { class: "sentence", dir: "auto" });
-  const choices = regard.make("div", { class: "choices" }), tree = regard.make("div", { class: "tree" });
-  const look = regard.lookBox();
+  const echo = regard.make("p", { class: "sentence", dir: "auto", hidden: regard.isHere }); // in the page, the view of the text shows what is linked
+  const choices = regard.make("div", { class: "choices" }), tree = regard.make("details", { class: "tree", open: window.innerWidth > 860, hidden: true });
+  const caption = regard.caption(names[1], "click a word for what else could stand there");
+  caption.hidden = true;
+  const look = regard.lookBox("Type on the left: the translation follows.", "Click one of its words for what else could stand there, and the rest is translated anew from it.",
+    regard.isHere ? "What the model attends to, how likely each word was, and what becomes of it when you change the model, is drawn here." : "“Look inside” draws here what the model attends to, how likely each word was, and what the translation depends on.");
   let prefix = "";
 
   const show = (/** @type {Translated} */ found) => {
@@ -26,17 +30,19 @@ regard.panels.translate = (model) => {
     }
     echo.replaceChildren(...mine.flatMap((span) => [span, " "]));
     target.replaceChildren(...theirs.flatMap((span) => [span, " "]));
-    tree.replaceChildren(regard.make("h2", {}, "Best ways to say it"), regard.beamTree([found, ...found.alternatives]));
+    caption.hidden = tree.hidden = false;
+    tree.replaceChildren(regard.make("summary", {}, "Best translations", regard.make("small", {}, " · log-probability; 0 would be certain")), regard.beamTree([found, ...found.alternatives]));
   };
 
   const translate = regard.newest(async (signal) => {
     const text = source.value.trim();
     regard.complain("");
     choices.replaceChildren();
+    inside.disabled = caption.hidden = tree.hidden = !text;
     if (!text) return [target, echo, tree].forEach((box) => box.replaceChildren());
     const found = await regard.askJson("/api/translate", { model: model.id, text, n_best: 4, prefix }, signal);
     show(found.translations[0]);
-    if (regard.isHere || look.box.hasChildNodes()) inspect();
+    if (regard.isHere || look.box.state) inspect();
   });
 
   // Alternatives at a place, given the words before it.
@@ -48,7 +54,7 @@ regard.panels.translate = (model) => {
     choices.replaceChildren(regard.make("span", { class: "legend" }, before ? `after “${before}”: ` : "at the beginning: "),
       ...next.map((word) => regard.make("button", { class: word === words[place] ? "chosen" : "", "data-choice": word,
         onclick: () => { prefix = `${before} ${word}`.trim(); translate(); } }, word)),
-      regard.make("button", { onclick: () => { prefix = ""; translate(); } }, "let it choose"));
+      regard.make("button", { onclick: () => { prefix = ""; translate(); } }, "as the model would"));
   });
 
   source.addEventListener("input", regard.after(250, () => { prefix = ""; translate(); }));
@@ -56,9 +62,9 @@ regard.panels.translate = (model) => {
     const translation = target.textContent.trim();
     if (translation) look.show({ model: model.id, text: source.value.trim(), target: translation, why: true });
   };
-  const inside = regard.isHere ? "" : regard.make("button", { "data-act": "look", onclick: inspect }, "Look inside");
+  const inside = regard.make("button", { "data-act": "look", class: "main", hidden: regard.isHere, disabled: true, onclick: inspect }, "Look inside");
   if (source.value) translate();
-  return regard.make("section", {}, source, echo, target, choices, inside, tree, look.box);
+  return regard.make("section", {}, regard.field(names[0], source), echo, caption, target, choices, inside, tree, look.box);
 };
 
 // Translations that begin alike share their beginning: a tree, with the score of each end.
@@ -82,7 +88,7 @@ regard.beamTree = (found) => {
       run.push(more);
       below = next;
     }
-    const score = below.scores.length && below.scores[0] !== null ? regard.make("small", {}, ` ${below.scores[0].toFixed(2)}`) : "";
+    const score = below.scores.length && below.scores[0] !== null ? regard.make("small", {}, ` ${regard.number(below.scores[0], 2)}`) : "";
     return regard.make("li", {}, regard.make("bdi", {}, run.join(" ")), score, below.next.size ? draw(below) : "");
   }));
   return draw(root);

@@ -3,19 +3,19 @@
 regard.views.push({
   name: "beam", title: "Beam", key: "8", group: "Output",
   fits: (data) => Boolean(data.beam?.nodes.length),
-  says: () => ["How the translation was searched for: several beginnings are continued side by side, and the best finished one wins."],
+  isPicture: true,
+  says: ({ data }) => [`How the translation was searched for: at each step the ${data.beam?.width} best beginnings are continued, and the best finished one wins.`,
+    "The number under a word is the sum of log-probabilities so far; 0 would be certain. Longer translations have smaller sums, so finished ones are compared by the sum divided by the number of tokens.",
+    "■ is the end of a translation: it is not continued, and leaves its place to another."],
   draw(state, box) {
     const beam = /** @type {Beam} */ (state.data.beam);
-    const readout = regard.make("output", { class: "readout" }, "Point at a word for its scores.");
+    const readout = regard.make("output", { class: "readout" }, "Point at a word for its scores. The bold path is the answer; ■ has finished.");
     const picture = regard.make("div", { class: "beam" });
     const whole = regard.make("input", { type: "checkbox", id: "beam-whole" });
-    const draw = () => picture.replaceChildren(regard.drawBeam(beam, whole.checked, (index) => { readout.textContent = regard.describeNode(beam, index); }));
+    const draw = () => picture.replaceChildren(regard.drawBeam(beam, whole.checked, box.clientWidth - 8, (index) => { readout.textContent = regard.describeNode(beam, index); }));
     whole.addEventListener("change", draw);
-    box.append(regard.make("p", { class: "legend" },
-      `At each step the ${beam.width} best beginnings are continued, best at the top; the number is the sum of log-probabilities so far. ` +
-      `The ${regard.more()} a word, the likelier it was there. ■ has finished; the bold path is the answer.`),
-    regard.make("p", { class: "choices" }, regard.make("label", {}, whole, " also candidates that were dropped at once")),
-    readout, picture, regard.make("h2", {}, "Finished, by score: the sum divided by the number of tokens"), regard.finishedTable(beam));
+    box.append(regard.make("div", { class: "above" }, regard.make("p", { class: "legend" }, `${regard.more()} is likelier there: `, regard.ramp("0", "100 %")),
+      regard.make("label", { class: "legend" }, whole, " also candidates that were dropped at once")), readout, picture, regard.make("h2", {}, "Finished, by score"), regard.finishedTable(beam));
     draw();
   },
 });
@@ -41,19 +41,21 @@ regard.followBeam = (beam, index) => {
 
 regard.bestNode = (beam) => beam.nodes.reduce((best, node, index) => ((node.final ?? -Infinity) > (beam.nodes[best]?.final ?? -Infinity) ? index : best), -1);
 
-regard.drawBeam = (beam, isWhole, point) => {
+// As wide as there is room, as long as it can be read.
+regard.drawBeam = (beam, isWhole, room, point) => {
   const places = regard.layOutBeam(beam, isWhole), best = new Set(regard.followBeam(beam, regard.bestNode(beam)));
   const label = (/** @type {number} */ index) => (beam.nodes[index].isEnd ? "■" : regard.shown(beam.nodes[index].token));
-  const [tall, gap] = [46, 26];
+  const [tall, gap] = [46, 18];
   const wide = /** @type {number[]} */ ([]); // of each column
   for (const { index, column } of places) {
     const letters = [...label(index)].reduce((sum, letter) => sum + (/[\u1100-\uffff]/.test(letter) ? 16 : 9), 0);
-    wide[column] = Math.max(wide[column] ?? 48, 16 + letters);
+    wide[column] = Math.max(wide[column] ?? 40, 14 + letters);
   }
   const starts = wide.map((_, column) => 14 + wide.slice(0, column).reduce((sum, one) => sum + one + gap, 0));
   const height = 8 + tall * (1 + Math.max(...places.map(({ row }) => row)));
   const width = (starts.at(-1) ?? 0) + (wide.at(-1) ?? 0) + 8;
-  const svg = regard.svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "tree-of-beam", role: "group", "aria-label": "Beam search, step by step" });
+  const scale = Math.max(0.74, Math.min(1, room / width));
+  const svg = regard.svg("svg", { viewBox: `0 0 ${width} ${height}`, width: Math.round(scale * width), height: Math.round(scale * height), class: "tree-of-beam", role: "group", "aria-label": "Beam search, step by step" });
   const at = new Map(places.map(({ index, column, row }) => [index, { x: starts[column], y: 6 + tall * row, wide: wide[column] }]));
   for (const { index } of places) {
     const to = at.get(index), from = at.get(beam.nodes[index].parent) ?? { x: 0, y: to?.y ?? 0, wide: 2 };
@@ -71,7 +73,7 @@ regard.drawBeam = (beam, isWhole, point) => {
     const word = regard.svg("text", { x: place.x + place.wide / 2, y: place.y + 17, "text-anchor": "middle", fill: regard.ink(color) });
     word.textContent = label(index);
     const score = regard.svg("text", { x: place.x + place.wide / 2, y: place.y + 37, "text-anchor": "middle", class: "score" });
-    score.textContent = node.score.toFixed(2).replace("-", "−");
+    score.textContent = regard.number(node.score, 2);
     group.append(regard.svg("rect", { x: place.x, y: place.y, width: place.wide, height: 24, rx: 5, fill: regard.css(color) }), word, score);
     for (const event of ["pointerenter", "focus", "click"]) group.addEventListener(event, () => point(index));
     svg.append(group);
@@ -83,8 +85,8 @@ regard.textOf = (beam, index) => [...beam.before, ...regard.followBeam(beam, ind
 
 regard.describeNode = (beam, index) => {
   const node = beam.nodes[index], so = regard.textOf(beam, index);
-  const fate = { kept: "kept in the beam", dropped: "dropped: others were better", finished: `finished with score ${(node.final ?? 0).toFixed(3)}` }[node.fate];
-  return `${node.isEnd ? "the end" : `“${regard.shown(node.token)}”`}: ${regard.percent(Math.exp(node.logProb))} here (log-probability ${node.logProb.toFixed(3)}); “${so}” so far: ${node.score.toFixed(3)}; ${fate}`;
+  const fate = { kept: "kept in the beam", dropped: "dropped: others were better", finished: `finished with score ${regard.number(node.final ?? 0, 3)}` }[node.fate];
+  return `${node.isEnd ? "the end" : `“${regard.shown(node.token)}”`}: ${regard.percent(Math.exp(node.logProb))} here (log-probability ${regard.number(node.logProb, 3)}); “${so}” so far: ${regard.number(node.score, 3)}; ${fate}`;
 };
 
 regard.finishedTable = (beam) => {
@@ -92,5 +94,5 @@ regard.finishedTable = (beam) => {
   const head = regard.make("tr", {}, ...["", "score", "sum", "tokens"].map((name) => regard.make("th", { scope: "col", class: name && "number" }, name)));
   return regard.make("table", { class: "finished" }, head, ...ended.map((node, number) => regard.make("tr", { class: number === 0 ? "chosen" : undefined },
     regard.make("td", {}, regard.make("bdi", {}, regard.textOf(beam, node.index) || "∅")),
-    ...[(node.final ?? 0).toFixed(3), node.score.toFixed(3), String(Math.round(node.score / (node.final ?? 1)) || 1)].map((value) => regard.make("td", { class: "number" }, value)))));
+    ...[regard.number(node.final ?? 0, 3), regard.number(node.score, 3), String(Math.round(node.score / (node.final ?? 1)) || 1)].map((value) => regard.make("td", { class: "number" }, value)))));
 };

@@ -11,8 +11,8 @@ regard.views.push({
       "A weight is set in “One cell”. All other views show the changed model too, until it is taken back."]),
   draw(state, box) {
     const live = /** @type {Live} */ (state.data.live);
-    const board = state.data.isStory ? regard.storyBoard(state) : regard.make("section", { class: "card" }, regard.make("h2", {}, "What is changed"), ...regard.board(state));
-    const outcome = regard.make("section", { class: "card wide" }, regard.make("h2", {}, "What becomes of the output"));
+    const board = state.data.isStory ? regard.storyBoard(state) : regard.make("section", { class: "card" }, regard.make("h2", {}, "What can be changed"), ...regard.board(state));
+    const outcome = regard.make("section", { class: "card wide outcome" }, regard.make("h2", {}, "What becomes of the output"));
     box.append(regard.make("div", { class: "columns" }, board, outcome));
     const { given } = live;
     regard.later(outcome, regard.askJson("/api/changed", { before: given, after: { ...given, ...live.changes.instead, edits: live.changes.edits } }), (found) => regard.outcome(state, found));
@@ -64,7 +64,7 @@ regard.temperature = (state) => {
     live.change(value === 1 ? others : [...others, { what: "temperature", name, head: head - 1, value }]);
   });
   const kinds = Object.keys(data.kinds).filter((kind) => ["cross", "encoder", "decoder", "text"].includes(kind));
-  return [regard.make("div", { class: "tools" }, kinds.length > 1 ? regard.choose("kind", kinds.map((kind) => [kind, regard.kindName(kind)]), state.kind, (kind) => { regard.chooseKind(state, kind); state.refresh(); }) : "",
+  return [regard.make("div", { class: "tools" }, kinds.length > 1 ? regard.choose("kind", kinds.map((kind) => [kind, regard.kindName(kind)]), state.kind, (kind) => { regard.chooseKind(state, kind); state.refresh(); }, "attention") : "",
     regard.choose("head", regard.mapNames(state, true), state.key, (key) => { state.key = key; state.refresh(); })),
   regard.make("div", { class: "temperature" }, regard.make("small", {}, "argmax"), slider, regard.make("small", {}, "uniform"), readout)];
 };

@@ -44,11 +44,10 @@ regard.share = (state, weight, most) => (state.scale === "row" ? weight / Math.m
 // What more attention looks like: on paper the ramp gets darker, on a dark page brighter.
 regard.more = () => (regard.isDark() ? "brighter" : "darker");
 
-// A bar of the colours from none to most, and what most is.
-regard.legend = (state, most = "the largest weight of its row") => {
-  const ramp = regard.ramps[regard.isDark() ? "dark" : "light"];
-  const isRow = state.scale === "row";
-  return regard.make("p", { class: "legend scale" }, `${regard.more()} is more attention: 0 `,
-    regard.make("i", { class: "ramp", style: `background:linear-gradient(to right, ${ramp.map((color) => regard.css(color)).join(", ")})` }),
-    isRow ? ` ${most} (rows cannot be compared)` : " 1 (all attention of a row)");
-};
+// A bar of the colours, from what is least to what is most.
+regard.ramp = (least, most) => regard.make("span", { class: "ramped" }, `${least} `,
+  regard.make("i", { class: "ramp", style: `background:linear-gradient(to right, ${regard.ramps[regard.isDark() ? "dark" : "light"].map((color) => regard.css(color)).join(", ")})` }), ` ${most}`);
+
+// What the colours of attention mean.
+regard.legend = (state, most = "the largest weight of its row") => regard.make("p", { class: "legend scale" }, `${regard.more()} is more attention: `,
+  regard.ramp("0", state.scale === "row" ? `${most} (rows cannot be compared)` : "1 (all attention of a row)"));

@@ -81,18 +81,21 @@ regard.make = (name, attributes = {}, ...children) => {
 };
 
 // The first row of a table.
-regard.headRow = (texts) => regard.make("tr", {}, ...texts.map((text) => regard.make(text ? "th" : "td", text ? { scope: "col" } : {}, text)));
+regard.headRow = (texts, numbers = []) => regard.make("tr", { class: "heads" }, ...texts.map((text, i) => regard.make(text ? "th" : "td", { scope: text ? "col" : undefined, class: numbers.includes(i) ? "number" : undefined }, text)));
 
 // What may be wider than the page, and is moved by keys too.
 regard.scroll = (label, ...children) => regard.make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, ...children);
 
-// A token as people read it: on one line, its space shown by the gap, nothing invisible, no two alike that differ.
+// A token as people read it: on one line, the space before a word shown by the gap, nothing invisible, no two alike that differ.
 regard.shown = (token) => {
-  const text = token.replace(/^ +| +$/g, "") || (token === "" ? "∅" : "␣");
+  const text = token.replace(/^ (?=[^ ])/, "").replace(/ {2,}|^ | $/g, ({ length }) => (length > 1 ? `␣×${length}` : "␣")) || "∅";
   return text.replace(/\r?\n/g, "⏎").replace(/\t/g, "⇥").replace(/\u00a0/g, "⍽").replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "�");
 };
 
-regard.percent = (value) => (value >= 0.0995 ? `${Math.round(100 * value)} %` : value < 1e-4 ? "< 0.01 %" : `${(100 * value).toPrecision(2)} %`);
+// A number with so many digits, with a sign that is as wide as its digits; what rounds to 0 has none.
+regard.number = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
+
+regard.percent = (value) => (value >= 0.0995 ? `${Math.round(100 * value)} %` : value === 0 ? "0 %" : value < 1e-4 ? "< 0.01 %" : `${(100 * value).toPrecision(2)} %`);
 
 // At most so many letters, with an ellipsis where there were more.
 regard.cut = (text, most) => {

@@ -10,6 +10,8 @@ regard.readFragment = (hash) => {
   const [row, column] = (cell ?? "").split(".").map(Number);
   /** @type {Partial<State>} */
   const state = {};
+  const beside = has("beside", /^(before|mean|rollout|alignment|[1-9]\d?-[1-9]\d?|text:.{0,500})$/);
+  if (beside) state.beside = beside;
   if (view) state.view = view;
   if (kind) state.kind = kind;
   if (key) state.key = key;
@@ -88,6 +90,7 @@ regard.remember = (state) => {
   set("map", state.key);
   set("scale", state.scale === "row" && "row");
   parts.set("words", state.byWords ? "1" : "0");
+  set("beside", !state.beside.startsWith("model:") && state.beside); // another model is not in the address
   set("cell", state.cell && `${state.cell.row}.${state.cell.column}`);
   for (const name of ["text", "story"]) {
     set(name, data.live?.given[name]);

@@ -7,7 +7,7 @@ regard.rolesOf = (data, kind, layer, head) => data.head_roles?.[kind]?.[layer - 
 // Roles that a head has to some extent, best first; a score of 1 is all attention, 0 as uniform attention.
 regard.rankRoles = (scores) => Object.entries(scores ?? {}).filter(([, score]) => score >= 0.1).sort(([, a], [, b]) => b - a);
 
-regard.nameRole = ([role, score]) => `${role} ${score.toFixed(2)}`;
+regard.nameRole = ([role, score]) => `${role.replace("-", "−")}${/\d$/.test(role) ? ":" : ""} ${score.toFixed(2)}`;
 
 // The best name of a head with its score; nothing where there is none.
 regard.bestRole = (scores) => regard.rankRoles(scores).slice(0, 1).map(regard.nameRole).join("");

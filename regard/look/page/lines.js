@@ -1,7 +1,7 @@
 "use strict";
 // Heads as lines between two columns of tokens: the stronger the attention, the stronger the line.
 regard.views.push({
-  name: "lines", title: "Lines", key: "3", isScaled: true, isMap: true,
+  name: "lines", title: "Lines", key: "3", isScaled: true, isMap: true, isPicture: true,
   fits: (data) => !data.isStory,
   says: (state) => [`From each of the ${regard.axes(state.kind, state.byWords).rows} on the left to what it attends to on the right.`, regard.kindSays(state.kind), regard.phrases.maps],
   draw(state, box) {
@@ -42,7 +42,8 @@ regard.views.push({
       svg.append(text);
     });
     const axes = regard.axes(state.kind, state.byWords);
-    svg.append(regard.svgText(`queries: ${axes.rows}`, { x: from, y: 14, "text-anchor": "end", class: "title" }), regard.svgText(`keys: ${axes.columns}`, { x: to, y: 14, class: "title" }));
+    svg.append(...(wide < 560 ? [regard.svgText(`queries: ${axes.rows}`, { x: 0, y: 14, class: "title" }), regard.svgText(`keys: ${axes.columns}`, { x: wide, y: 14, "text-anchor": "end", class: "title" })]
+      : [regard.svgText(`queries: ${axes.rows}`, { x: from, y: 14, "text-anchor": "end", class: "title" }), regard.svgText(`keys: ${axes.columns}`, { x: to, y: 14, class: "title" })]));
     draw(null);
     box.append(regard.make("p", { class: "legend" }, "Left attends to right; a full line is ",
       state.scale === "row" ? "the largest weight of its row. " : "1, all attention of a row. ", "Point at a word on the left to see it alone."), svg);

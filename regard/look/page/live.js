@@ -56,10 +56,24 @@ regard.flatMap = (data, about, key) => {
   return mean;
 };
 
+/** A field under its name. */
+regard.field = (label, input) => regard.make("label", { class: "field" }, regard.make("span", {}, label), input);
+
+// A name over what a model gives, and a word on what can be done with it.
+regard.caption = (name, hint = "") => regard.make("p", { class: "caption" }, name, hint ? regard.make("small", {}, ` · ${hint}`) : "");
+
+// What asks on the left, what is seen of it on the right.
+regard.desk = (panel) => {
+  const look = panel.querySelector(".look");
+  panel.classList.add("panel");
+  return look ? regard.make("div", { class: "desk" }, panel, look) : panel;
+};
+
 // The views of a look, live, beside whatever asked for it. Here in the page, what is quick to compute is shown first, and
-// the model can be changed.
-regard.lookBox = () => {
-  const box = regard.make("section", { class: "look" });
+// the model can be changed. invitation: what is read there before.
+regard.lookBox = (...invitation) => {
+  const invites = regard.make("div", { class: "invites" }, ...invitation.map((text) => regard.make("p", {}, text)));
+  const box = regard.make("section", { class: "look" }, invites);
   /** @type {Live} */
   const live = {
     isInside: false, given: {}, changes: { edits: [], instead: {} }, past: [],
@@ -78,6 +92,16 @@ regard.lookBox = () => {
   const recalled = regard.recalled;
   let isFirst = true;
   const draw = regard.newest(async (signal) => {
+    box.setAttribute("aria-busy", "true");
+    if (invites.isConnected) invites.replaceChildren(regard.make("p", { class: "waits", role: "status" }, "Looking inside …"));
+    try {
+      return await look(signal);
+    } finally {
+      if (!signal.aborted) box.removeAttribute("aria-busy");
+      if (!signal.aborted && invites.isConnected) invites.replaceChildren(...invitation.map((text) => regard.make("p", {}, text))); // it failed
+    }
+  });
+  const look = async (/** @type {AbortSignal} */ signal) => {
     const fields = regard.isHere ? live.fields() : live.given;
     for (const why of regard.isHere && fields.why ? [false, true] : [fields.why]) {
       const data = new regard.LiveData(await regard.askJson("/api/look", { ...fields, why }, signal));
@@ -93,7 +117,7 @@ regard.lookBox = () => {
       isFirst = false;
     }
     return undefined;
-  });
+  };
   const show = (/** @type {Record<string, any>} */ fields) => {
     if (fields.text !== live.given.text || fields.story !== live.given.story) { // places of weights are of another text
       Object.assign(live, { changes: { edits: live.changes.edits.filter((edit) => edit.what !== "weight"), instead: {} }, past: [] });
@@ -119,7 +143,7 @@ regard.changesBar = (data) => {
 
 // What is drawn when an answer is there.
 regard.later = (box, answer, draw) => {
-  const place = regard.make("div", { class: "waits" }, regard.make("p", { class: "legend" }, "computing …"));
+  const place = regard.make("div", { class: "waits" }, regard.make("p", { class: "legend", role: "status" }, "computing …"));
   box.append(place);
   answer.then((found) => {
     if (!place.isConnected) return;

@@ -1,17 +1,17 @@
 "use strict";
 // One map as a matrix on a canvas: rows attend to columns. The wheel zooms, dragging moves, pointing shows the weight.
 regard.views.push({
-  name: "matrix", title: "Matrix", key: "2", isScaled: true, isMap: true,
+  name: "matrix", title: "Matrix", key: "2", isScaled: true, isMap: true, isPicture: true,
   fits: () => true,
   says: (state) => [
     `Each row is a query, each column a key: ${regard.axes(state.kind, state.byWords).rows} attend to ${regard.axes(state.kind, state.byWords).columns}.`,
-    regard.kindSays(state.kind), regard.phrases.maps, state.data.live ? regard.phrases.cell : "", "The wheel zooms, dragging moves; arrow keys move from cell to cell."],
+    regard.kindSays(state.kind), regard.phrases.maps, "The wheel zooms, dragging moves; arrow keys move from cell to cell."],
   draw(state, box) {
     const table = state.data.table(state.kind, state.key, state.byWords);
     if (!table) return box.append(regard.make("p", {}, "Still being read …"));
-    const readout = regard.make("output", { class: "readout", "aria-live": "polite" }, "Point at a cell.");
+    const readout = regard.make("output", { class: "readout", "aria-live": "polite" }, regard.phrases.point(state));
     const pair = regard.make("div", { class: "pair" });
-    box.append(regard.legend(state), readout, pair);
+    box.append(regard.make("div", { class: "above" }, regard.legend(state), readout), pair);
     const draw = (/** @type {Table} */ shown, /** @type {string} */ name, /** @type {number} */ share, /** @type {((at: Cross) => void) | undefined} */ pick = undefined) => {
       const canvas = regard.make("canvas", { class: "matrix", tabindex: "0", role: "img",
         "aria-label": `Matrix of attention weights, ${name}: ${shown.height} queries, ${shown.width} keys; arrow keys read it cell by cell` });
@@ -23,7 +23,7 @@ regard.views.push({
     const pick = regard.cellPicker(state);
     const other = regard.besideTable(state);
     const isWide = box.clientWidth > 760;
-    draw(table, regard.keyName(state), other && isWide ? 0.5 : 1, pick);
+    draw(table, state.beside.startsWith("model:") ? `${regard.about?.label ?? regard.about?.id}: ${state.data.answer}` : regard.keyName(state), other && isWide ? 0.5 : 1, pick);
     if (other) draw(other.table, other.name, isWide ? 0.5 : 0.999);
   },
 });
@@ -76,7 +76,7 @@ regard.matrix = (canvas, table, state, readout, { axes, room = Math.max(280, (ca
   const shape = regard.matrixShape(draw, table, room, Boolean(axes)), { left, above, cellX, cellY } = shape;
   Object.assign(canvas, { width: shape.x * ratio, height: shape.y * ratio });
   Object.assign(canvas.style, { width: `${shape.x}px`, height: `${shape.y}px` });
-  const dots = regard.matrixDots(table, state);
+  const dots = regard.matrixDots(table, state), empty = readout.textContent;
   const paint = (/** @type {Cross | null} */ pointed) => regard.paintMatrix({ draw, table, state, shape, ratio, dots, axes }, pointed);
   const find = (/** @type {MouseEvent} */ event) => {
     const box = canvas.getBoundingClientRect();
@@ -92,7 +92,7 @@ regard.matrix = (canvas, table, state, readout, { axes, room = Math.max(280, (ca
   const point = (/** @type {Cross | null} */ at) => {
     readout.textContent = at
       ? `${regard.shown(table.rows[at.y])} attends to ${regard.shown(table.columns[at.x])}: ${table.values[at.y * width + at.x].toFixed(4)}`
-      : "Point at a cell.";
+      : empty;
     paint(at);
   };
   /** @type {{ x: number, y: number, isMoved: boolean } | null} */

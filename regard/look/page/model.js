@@ -43,6 +43,30 @@ regard.startModel = (about, { engine, tokenizer, weights }) => {
   return worker;
 };
 
+// Puts a model of the same family beside that of this page: from its own page, a file that the user chooses. Only what is data is
+// taken from it; it runs in this page's engine.
+regard.chooseOther = (engine) => (done) => {
+  const field = regard.make("input", { type: "file", accept: ".html,text/html" });
+  field.addEventListener("change", async () => {
+    regard.complain("");
+    const file = field.files?.[0];
+    if (!file) return;
+    const other = new DOMParser().parseFromString(await file.text(), "text/html"); // nothing in it runs
+    const [about, tokenizer, weights] = ["about", "tokenizer", "weights"].map((name) => other.getElementById(`regard-${name}`)?.textContent ?? "");
+    try {
+      if (!about || !tokenizer || !weights) throw new Error(`${file.name} holds no model; choose a page that \`regard look MODEL\` wrote`);
+      const facts = JSON.parse(about);
+      if (facts.task !== regard.about?.task) throw new Error(`${file.name} holds a model to ${facts.task}, and this page one to ${regard.about?.task}; side by side are models of one family`);
+      const name = facts.label === regard.about?.label || regard.others.has(facts.label) ? `${facts.label}, ${file.name}` : facts.label;
+      regard.others.set(name, regard.connect(regard.startModel(facts, { engine, tokenizer, weights })));
+      done(name);
+    } catch (problem) {
+      regard.report(problem);
+    }
+  });
+  field.click();
+};
+
 // Draws the family's panel at once; the model is read when the whole file is there.
 regard.openModel = (box) => {
   const about = JSON.parse(regard.readHere("about") ?? "{}");
@@ -57,15 +81,15 @@ regard.openModel = (box) => {
   Object.assign(regard, { isAddressed: true, hasTheme: true });
   regard.recalled = regard.readFragment(location.hash);
   about.given = { ...about.given, ...regard.recalled.given };
-  const panel = regard.panels[about.task](about), look = panel.querySelector(".look") ?? "";
-  panel.classList.add("panel");
+  const desk = regard.desk(regard.panels[about.task](about));
   box.classList.add("model");
   box.append(regard.make("header", {}, regard.make("h1", {}, regard.make("bdi", {}, about.label), regard.make("small", {}, " regard")),
-    regard.make("div", { class: "tools" }, regard.make("button", { "data-act": "tour", onclick: () => regard.tour(box) }, "Tour of one minute"), regard.themeButton())),
-  regard.make("p", { id: "trouble", role: "alert", hidden: true }), regard.make("div", { class: "desk" }, panel, look));
+    regard.make("div", { class: "tools" }, regard.tourButton(box), regard.themeButton())),
+  regard.make("p", { id: "trouble", role: "alert", hidden: true }), desk);
   const read = () => {
     const [tokenizer, weights] = ["tokenizer", "weights"].map((name) => regard.readHere(name) ?? "");
-    const worker = regard.startModel(about, { engine: JSON.parse(regard.readHere("engine") ?? '""'), tokenizer, weights });
+    const script = JSON.parse(regard.readHere("engine") ?? '""'), worker = regard.startModel(about, { engine: script, tokenizer, weights });
+    regard.openOther = regard.chooseOther(script);
     document.getElementById("regard-weights")?.remove(); // the worker has its own
     start(worker);
     const packed = regard.readHere("history");

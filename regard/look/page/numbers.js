@@ -23,7 +23,7 @@ regard.views.push({
       const word = (/** @type {string} */ label) => regard.make("b", {}, regard.make("bdi", {}, regard.shown(label)));
       return [
         regard.make("p", { class: "lead" }, word(about.rows[cell.row]), " gives ", regard.make("b", {}, found.weights[cell.column].toFixed(3)), ` of this head's attention to `, word(about.columns[cell.column]), "."),
-        regard.make("div", { class: "columns" }, regard.productCard(found, cell), regard.rowCard(state, found, cell)), regard.headsCard(state, found),
+        regard.make("div", { class: "columns" }, regard.make("div", { class: "stack" }, regard.productCard(found, cell), regard.headsCard(state, found)), regard.rowCard(state, found, cell)),
       ];
     });
   },
@@ -59,7 +59,7 @@ regard.productCard = (found, { column }) => {
     /** @type {Float32Array} */ (values).forEach((value, i) => {
       const rect = regard.svg("rect", { x: (left + i * step).toFixed(2), y: y * line + 2, width: Math.max(0.5, step - 0.6).toFixed(2), height: line - 4, fill: regard.css(regard.diverge(value / most)) });
       const title = regard.svg("title", {});
-      title.textContent = `dimension ${i + 1}: ${value.toFixed(3)}`;
+      title.textContent = `dimension ${i + 1}: ${regard.number(value, 3)}`;
       rect.append(title);
       svg.append(rect);
     });
@@ -67,8 +67,8 @@ regard.productCard = (found, { column }) => {
   const best = products.reduce((top, value, i) => (Math.abs(value) > Math.abs(products[top]) ? i : top), 0);
   const line2 = (/** @type {string} */ name, /** @type {string} */ value) => regard.make("tr", {}, regard.make("th", { scope: "row" }, name), regard.make("td", { class: "number" }, value));
   return regard.make("section", { class: "card" }, regard.make("h2", {}, "1 · Query times key"), svg,
-    regard.make("p", { class: "legend" }, "Blue is more than 0, orange less. ", `Dimension ${best + 1} counts most: ${query[best].toFixed(2)} × ${key[best].toFixed(2)} = ${products[best].toFixed(2)}.`),
-    regard.make("table", { class: "sums" }, line2("sum of the products", sum.toFixed(3)), line2(`÷ √${count} = ${scale.toFixed(2)}`, scores[column].toFixed(3)),
+    regard.make("p", { class: "legend" }, "Blue is more than 0, orange less. ", `Dimension ${best + 1} counts most: ${regard.number(query[best], 2)} × ${regard.number(key[best], 2)} = ${regard.number(products[best], 2)}.`),
+    regard.make("table", { class: "sums" }, line2("sum of the products", regard.number(sum, 3)), line2(`÷ √${count} = ${scale.toFixed(2)}`, regard.number(scores[column], 3)),
       temperature === 1 ? "" : line2(`÷ temperature ${regard.temperatureName(temperature)}`, ""), line2("mask", may[column] ? "may be seen" : "masked: weight 0"), line2("softmax of the row", found.weights[column].toFixed(3))));
 };
 
@@ -90,12 +90,12 @@ regard.rowCard = (state, found, cell) => {
     slider.addEventListener("change", () => set(i, Number(slider.value)));
     return regard.make("tr", { class: i === cell.column ? "chosen" : undefined },
       regard.make("th", { scope: "row" }, regard.make("button", { class: "plain", "data-focus": `key-${i}`, onclick: () => { state.cell = { ...cell, column: i }; state.refresh(); } }, regard.make("bdi", {}, regard.shown(about.columns[i])))),
-      regard.make("td", { class: "number" }, may[i] ? scores[i].toFixed(2) : "masked"), regard.make("td", { class: "slide" }, slider),
+      regard.make("td", { class: "number" }, may[i] ? regard.number(scores[i], 2) : "masked"), regard.make("td", { class: "slide" }, slider),
       regard.make("td", { class: "number" }, readout, isFixed ? regard.make("button", { class: "chip", title: "let the model compute it", onclick: () => set(i, null) }, "set ×") : ""),
       regard.make("td", { class: "number" }, norms[i].toFixed(2)), regard.barCell(brought[i] / whole, 1));
   });
-  const heads = ["key", "score", "attention", "", "length of value", "share of what is brought"];
-  return regard.make("section", { class: "card wide" }, regard.make("h2", {}, "2 · Softmax beside its neighbours · 3 · The values brought home"),
+  const heads = ["key", "score", "attention", "", "value’s length", "share brought"];
+  return regard.make("section", { class: "card wide" }, regard.make("h2", {}, "2 · Softmax over the row, and the values it brings"),
     regard.scroll("Keys of the row", regard.make("table", { class: "softmax" }, regard.headRow(heads), ...rows)),
     order.length < weights.length ? regard.make("p", { class: "legend" }, `The ${order.length} strongest of ${weights.length} keys.`) : "");
 };
@@ -105,7 +105,7 @@ regard.largestOf = (values, count) => [...values.keys()].sort((a, b) => values[b
 // What each head of the layer writes into the residual stream at this place.
 regard.headsCard = (state, found) => {
   const [, head] = state.key.split("-").map(Number), most = regard.reach(found.written);
-  return regard.make("section", { class: "card" }, regard.make("h2", {}, "4 · This head among those of its layer"),
+  return regard.make("section", { class: "card" }, regard.make("h2", {}, "This head among those of its layer"),
     regard.make("p", { class: "legend" }, "The length of what each head writes into the residual stream at this place."),
     regard.make("table", {}, ...found.written.map((norm, i) => regard.make("tr", { class: i === head - 1 ? "chosen" : undefined },
       regard.make("th", { scope: "row" }, `head ${i + 1}`), regard.barCell(norm, most)))));
@@ -114,4 +114,4 @@ regard.headsCard = (state, found) => {
 // A bar with its number.
 regard.barCell = (value, most) => regard.make("td", { class: "barred", "data-value": value },
   regard.make("span", { class: "track" }, regard.make("i", { class: "bar", style: `width:${(100 * Math.min(1, Math.abs(value) / (most || 1))).toFixed(1)}%;background:${regard.css(regard.side(value))}` })),
-  regard.make("small", {}, value.toFixed(2)));
+  regard.make("small", {}, regard.number(value, 2)));

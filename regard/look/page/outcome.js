@@ -7,8 +7,9 @@ regard.outcome = (state, { changes, written }) => {
   if (!changes.length) return [regard.make("p", {}, "Nothing is predicted here: hide a word first.")];
   const worst = changes.reduce((best, one, i) => (one.moved > changes[best].moved ? i : best), 0), nodes = /** @type {Node[]} */ ([]);
   const mean = (/** @type {"before" | "after"} */ side) => Math.exp(changes.reduce((sum, one) => sum + Math.log(Math.max(one[side], 1e-12)), 0) / changes.length);
-  nodes.push(regard.make("p", { class: "lead" }, changes.length > 1 ? "A token is as likely on average (geometric mean) as " : "It is as likely as ", regard.make("b", {}, regard.percent(mean("before"))),
-    isChanged ? " before and " : "; change something.", isChanged ? regard.make("b", {}, regard.percent(mean("after"))) : "", isChanged ? " after the change." : ""));
+  const whose = changes.length > 1 ? "A token’s probability, on average (geometric mean)" : "Its probability", before = regard.make("b", {}, regard.percent(mean("before")));
+  nodes.push(regard.make("p", { class: "lead" }, ...(isChanged ? [`${whose}: `, before, " before, ", regard.make("b", {}, regard.percent(mean("after"))), " after the change."]
+    : [`${whose}: `, before, ". Change something, and see what becomes of it."])));
   if (written !== null && isChanged) {
     const isSame = written.trim() === state.data.answer.trim();
     nodes.push(regard.make("p", {}, "By itself the changed model would write: ", regard.make("b", { class: "written-now", dir: "auto" }, regard.make("bdi", {}, written || "nothing")), isSame ? " (the same)." : ""));
@@ -35,14 +36,10 @@ regard.outcome = (state, { changes, written }) => {
 };
 
 regard.changeTable = (one) => {
-  const bar = (/** @type {number} */ value, /** @type {string} */ kind) => regard.make("span", { class: "track" }, regard.make("i", { class: `bar ${kind}`, style: `width:${(100 * value).toFixed(1)}%` }));
-  return regard.make("table", { class: "before-after" }, regard.headRow(["in its place", "before", "", "after", "", "change"]),
+  const cell = (/** @type {number} */ value, /** @type {string} */ kind) => regard.make("td", { class: "number" }, regard.percent(value), " ",
+    regard.make("span", { class: "track" }, regard.make("i", { class: `bar ${kind}`, style: `width:${(100 * value).toFixed(1)}%` })));
+  return regard.make("table", { class: "before-after" }, regard.make("tr", { class: "heads" }, ...["in its place", "before", "after", "change"].map((name, i) => regard.make("th", { scope: "col", class: i ? "number" : undefined }, name))),
     ...one.others.map(([token, before, after]) => regard.make("tr", { class: token === one.token ? "chosen" : undefined }, regard.make("th", { scope: "row" }, regard.make("bdi", {}, regard.shown(token))),
-      regard.make("td", { class: "number" }, regard.percent(before)), regard.make("td", { class: "barred" }, bar(before, "old")), regard.make("td", { class: "number" }, regard.percent(after)), regard.make("td", { class: "barred" }, bar(after, "")),
-      regard.changeCell(after - before))),
-    regard.make("tr", { class: "units" }, regard.make("td", { colspan: 6 }, regard.make("small", {}, `${regard.percent(one.moved)} of all probability in this place went elsewhere. Change is in percentage points.`))));
+      cell(before, "old"), cell(after, ""), regard.changeCell(after - before))),
+    regard.make("tr", { class: "units" }, regard.make("td", { colspan: 4 }, regard.make("small", {}, `${regard.percent(one.moved)} of all probability in this place went elsewhere. Change is in percentage points.`))));
 };
-
-// In percentage points.
-regard.changeCell = (difference) => (Math.abs(difference) < 0.0005 ? regard.make("td", { class: "number" }, regard.make("small", {}, "0"))
-  : regard.make("td", { class: "number", style: `color:${regard.css(regard.side(difference))}` }, `${difference > 0 ? "+" : "−"}${(100 * Math.abs(difference)).toFixed(1)}`));

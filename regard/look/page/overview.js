@@ -1,17 +1,14 @@
 "use strict";
 // All layers and heads at a glance, each a small picture with how spread it is and whether it is stuck on one place.
 regard.views.push({
-  name: "overview", title: "All heads", key: "4", isScaled: true, isMap: true,
-  fits: (data) => !data.isStory,
-  says: (state) => ["Every head small, a row for each layer; click one to see it large. Heads of one layer learn to do different things.", regard.kindSays(state.kind),
-    "1·2 is layer 1, head 2. ↔ marks the heads whose attention matches word alignment best; ⚓ a sink: one token takes half of all attention. The bar is the entropy: full is uniform attention, empty is one place alone."],
+  name: "overview", title: "All heads", key: "4", isScaled: true, isMap: true, isPicture: true,
+  fits: (data) => !data.isStory && Object.values(data.kinds).some(({ layers, heads }) => layers * heads > 1),
+  says: (state) => ["Every head small, a row for each layer; click one to see it large.", regard.kindSays(state.kind),
+    "Heads of one layer learn to do different things. ↔ marks the heads whose attention matches word alignment best; ⚓ a sink: one token takes half of all attention, which a head often does where it has nothing to fetch."],
   draw(state, box) {
     const about = state.data.kinds[state.kind];
-    box.append(regard.make("p", { class: "legend" },
-      "Each head small; click one to see it large. The bar shows its entropy (full: uniform attention); ",
-      "⚓ marks a sink: one token takes half of all attention.",
-      regard.rolesOf(state.data, state.kind, 1, 1) ? " Its name says what it does on held-out text, with the score: 1 always, 0 as uniform attention." : ""));
-    box.append(regard.legend(state));
+    box.append(regard.make("p", { class: "legend" }, "1·2 is layer 1, head 2. The bar is its entropy: full is uniform attention, empty one place alone. ",
+      regard.rolesOf(state.data, state.kind, 1, 1) ? "The name says what it does on held-out text, with the score: 1 always, 0 as uniform attention." : ""), regard.legend(state));
     const grid = regard.make("div", { class: "grid", style: `--heads:${about.heads}` });
     for (let layer = 1; layer <= about.layers; layer++) {
       for (let head = 1; head <= about.heads; head++) grid.append(regard.thumbnail(state, about, layer, head));

@@ -20,13 +20,13 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
     regard.make("header", {}, regard.make("h1", {}, "regard"), regard.make("p", { class: "given", dir: "auto" }, data.text),
       data.answer && !data.isStory ? regard.make("p", { class: "answer", dir: "auto" }, data.answer) : ""),
     ...(data.notes || []).map((note) => regard.make("p", { class: "note", role: "note" }, `Note: ${note}`)),
-    data.live ? regard.changesBar(data) : "", tabs, tools, words, stage, regard.make("footer", {}, regard.keysOf(data, views)));
+    data.live ? regard.changesBar(data) : "", tabs, words, tools, stage, regard.make("footer", {}, regard.keysOf(data, views)));
   if (before?.view === state.view) stage.style.minHeight = `${height}px`; // nothing jumps while it is drawn
   state.refresh = () => {
     const focused = regard.heldFocus(box), view = views.find((one) => one.name === state.view) ?? views[0];
     tabs.replaceChildren(...regard.tabs(state, views));
     tools.replaceChildren(...regard.controls(state, view, kinds));
-    words.replaceChildren(regard.says((view.says?.(state) ?? [""]).filter(Boolean)));
+    words.replaceChildren(regard.says((view.says?.(state) ?? [""]).filter(Boolean)), ...(view.isPicture ? regard.pictureButtons(state) : []));
     stage.replaceChildren();
     stage.dataset.view = state.view;
     state.repaint = () => {};
@@ -82,9 +82,9 @@ regard.tabs = (state, views) => regard.groupNames.flatMap((group) => {
 });
 
 /** A choice among named values. */
-regard.choose = (name, options, chosen, change) => regard.make("label", { class: "pick" }, regard.make("span", {}, name),
+regard.choose = (name, options, chosen, change, label = name) => regard.make("label", { class: "pick" }, regard.make("span", {}, label),
   regard.make("select", { "data-pick": name, "data-focus": `pick-${name}`, onchange: (event) => change(event.target.value) },
-    ...options.map(([value, label]) => regard.make("option", { value, selected: value === chosen }, label))));
+    ...options.map(([value, text]) => regard.make("option", { value, selected: value === chosen }, text))));
 
 regard.mapNames = (state, isSingle) => {
   const about = state.data.kinds[state.kind], keys = isSingle ? [] : [["mean", "mean of all heads"]];
@@ -102,19 +102,19 @@ regard.mapNames = (state, isSingle) => {
 // What can be chosen in a view.
 regard.controls = (state, view, kinds) => {
   const found = /** @type {HTMLElement[]} */ ([]), { data } = state;
-  const pick = (/** @type {string} */ name, /** @type {string[][]} */ options, /** @type {string} */ chosen, /** @type {(value: string) => void} */ change) =>
-    found.push(regard.choose(name, options, chosen, (value) => { change(value); state.refresh(); }));
+  const pick = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string[][]} */ options, /** @type {string} */ chosen, /** @type {(value: string) => void} */ change) =>
+    found.push(regard.choose(name, options, chosen, (value) => { change(value); state.refresh(); }, label));
   if (view.isMap && !data.isStory) {
-    pick("kind", kinds.map((kind) => [kind, regard.kindName(kind)]), state.kind, (kind) => regard.chooseKind(state, kind));
-    pick("map", regard.mapNames(state, Boolean(view.isSingle)), state.key, (key) => { state.key = key; });
+    pick("kind", "attention", kinds.map((kind) => [kind, regard.kindName(kind)]), state.kind, (kind) => regard.chooseKind(state, kind));
+    const about = data.kinds[state.kind];
+    if (about.layers * about.heads > 1) pick("map", "heads", regard.mapNames(state, Boolean(view.isSingle)), state.key, (key) => { state.key = key; });
     if (!view.isSingle) {
       found.push(regard.make("button", { "data-switch": "words", "data-focus": "words", title: "A word may be cut into several tokens (subwords)",
         onclick: () => { state.byWords = !state.byWords; state.refresh(); } }, state.byWords ? "Show subwords" : "Show words"));
     }
   }
-  if (view.isScaled) pick("scale", [["absolute", "absolute"], ["row", "per row"]], state.scale, (scale) => { state.scale = scale; });
-  if (view.name === "matrix" && !data.isStory) found.push(...regard.besideControls(state));
-  if (view.isMap) found.push(...regard.pictureButtons(state));
+  if (view.isScaled) pick("scale", "colours", [["absolute", "from 0 to 1"], ["row", "per row"]], state.scale, (scale) => { state.scale = scale; });
+  if (view.name === "matrix") found.push(...regard.besideControls(state));
   if (!regard.hasTheme) found.push(regard.themeButton());
   return found;
 };

@@ -100,6 +100,6 @@ regard.paintTitles = ({ draw, table, shape }, axes, ink) => {
   draw.save();
   draw.translate(9, above + cellY * table.height);
   draw.rotate(-Math.PI / 2);
-  draw.fillText(regard.fit(draw, `← queries: ${axes.rows}`, Math.max(120, cellY * table.height + above - 20)), 0, 0);
+  draw.fillText(regard.fit(draw, `← queries: ${axes.rows}`, cellY * table.height + above - 4), 0, 0);
   draw.restore();
 };

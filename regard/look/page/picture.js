@@ -1,13 +1,18 @@
 "use strict";
 // A map, or what is drawn in lines, as a picture to take away: SVG, or PNG at twice its size.
-regard.pictureButtons = (state) => ["SVG", "PNG"].map((kind) => regard.make("button", { "data-picture": kind, "data-focus": `picture-${kind}`, title: `What is shown as a picture (${kind})`,
+regard.pictureButtons = (state) => ["SVG", "PNG"].map((kind) => regard.make("button", { "data-picture": kind, "data-focus": `picture-${kind}`, title: `What is shown, as a picture (${kind})`,
   onclick: () => regard.takePicture(state, kind) }, kind));
 
 regard.takePicture = async (state, kind) => {
-  const drawn = document.querySelector(".stage svg.lines"), table = state.data.table(state.kind, state.key, state.byWords);
+  if (state.view === "overview") return regard.keepPicture(regard.headsSvg(state), kind, `${state.kind}-heads`);
+  const drawn = document.querySelector(".stage svg.lines, .stage svg.tree-of-beam, .stage svg.plane"), table = state.data.table(state.kind, state.key, state.byWords);
   if (!drawn && !table) return;
-  const svg = drawn ? regard.withStyles(drawn) : regard.mapSvg(/** @type {Table} */ (table), state), text = new XMLSerializer().serializeToString(svg);
-  const name = `${state.kind}-${state.key}`;
+  const svg = drawn ? regard.withStyles(drawn) : regard.mapSvg(/** @type {Table} */ (table), state);
+  return regard.keepPicture(svg, kind, drawn && state.view !== "lines" ? state.view : `${state.kind}-${state.key}`);
+};
+
+regard.keepPicture = async (svg, kind, name) => {
+  const text = new XMLSerializer().serializeToString(svg);
   if (kind === "SVG") return regard.save(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
   const picture = new Image();
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
@@ -30,10 +35,32 @@ regard.withStyles = (svg) => {
   const copy = /** @type {Element} */ (svg.cloneNode(true)), all = [svg, ...svg.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((element, i) => {
     const style = getComputedStyle(all[i]);
-    element.setAttribute("style", ["fill", "stroke", "stroke-width", "stroke-opacity", "font-size", "font-family", "font-weight", "dominant-baseline"].map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    element.setAttribute("style", ["fill", "stroke", "stroke-width", "stroke-opacity", "font-size", "font-family", "font-weight", "dominant-baseline", "text-anchor", "opacity", "stroke-dasharray"].map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
   });
   copy.prepend(regard.svg("rect", { width: "100%", height: "100%", fill: regard.css(regard.color(0)) }));
   return copy;
+};
+
+// All heads of a kind of attention, a row for each layer.
+regard.headsSvg = (state) => {
+  const about = state.data.kinds[state.kind], { rows, columns } = about, size = 150, step = size + 34, wide = about.heads * step + 16, tall = about.layers * step + 36, ink = regard.isDark() ? "#e8e6df" : "#1a1a1a";
+  const svg = regard.svg("svg", { width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, "font-family": "system-ui, sans-serif", "font-size": 12, fill: ink });
+  svg.append(regard.svg("rect", { width: wide, height: tall, fill: regard.css(regard.color(0)) }), regard.svgText(`${regard.kindName(state.kind)}, all heads; ${regard.more()} is more attention`, { x: 16, y: 20, "font-size": 14, "font-weight": 600 }));
+  for (let layer = 1; layer <= about.layers; layer++) {
+    for (let head = 1; head <= about.heads; head++) {
+      const values = state.data.map(state.kind, `${layer}-${head}`) ?? [], x = 16 + (head - 1) * step, y = 36 + (layer - 1) * step, [long, high] = [size / columns.length, size / rows.length];
+      rows.forEach((_, row) => {
+        const most = regard.top(values.slice(row * columns.length, (row + 1) * columns.length));
+        columns.forEach((__, column) => {
+          const share = regard.share(state, values[row * columns.length + column], most);
+          if (share >= 0.01) svg.append(regard.svg("rect", { x: (x + column * long).toFixed(1), y: (y + row * high).toFixed(1), width: long.toFixed(1), height: high.toFixed(1), fill: regard.css(regard.color(share)) }));
+        });
+      });
+      svg.append(regard.svg("rect", { x, y, width: size, height: size, fill: "none", stroke: ink, "stroke-opacity": 0.3 }),
+        regard.svgText(`${layer}·${head} ${regard.bestRole(regard.rolesOf(state.data, state.kind, layer, head))}`, { x, y: y + size + 15 }));
+    }
+  }
+  return svg;
 };
 
 // A map in lines: cells with their numbers, labels, titles of the axes, and the legend.

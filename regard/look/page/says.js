@@ -31,6 +31,8 @@ regard.kindSays = (kind) => ({
   encoder: "Self-attention of the encoder: the words of the source attend to each other.",
   decoder: "Self-attention of the decoder: each step attends to what is written so far; later words are masked.",
   text: "Self-attention: the tokens of the text attend to each other.",
+  words: "Each label has one map over the words of the text, by which it weighs them. There are no layers of heads here, so nothing has a role such as “previous” or “aligning”.",
+  labels: "How much each word stands for each label.",
 }[kind] ?? "");
 
 regard.keyName = (state) => {
@@ -50,5 +52,5 @@ regard.says = ([short, ...more]) => {
 regard.phrases = {
   maps: "An attention weight is between 0 and 1, and each row adds up to 1. “Alignment heads” is the mean of the heads whose attention matches word alignment best; " +
     "“rollout” follows attention through all layers, residual connections included. </s> is the end of a text, where heads often park attention that they have no use for.",
-  cell: "Choose a single head (map) and click a cell to see how its number came about.",
+  point: (state) => (state.data.live?.isInside ? "Point at a cell for its weight; click it to see how that came about." : "Point at a cell for its weight."),
 };

@@ -32,7 +32,7 @@ regard.snapshots = (isShown = () => {}) => {
     layer.hidden = shown.maps.length === 1;
     const map = shown.maps[Number(layer.value) || 0];
     const canvas = regard.make("canvas", { class: "matrix", role: "img", "aria-label": `attention at step ${frame.step}`, "data-first": map[0][0] });
-    const readout = regard.make("output", { class: "readout" }, "Each row is a token that attends, each column one that it attends to.");
+    const readout = regard.make("output", { class: "readout" }, "Each row is what attends, each column what it attends to.");
     const state = { scale: "absolute", zoom: 1, moveX: 0, moveY: 0 };
     seen.append(regard.legend(state), readout, canvas);
     const table = { rows: shown.rows, columns: shown.columns, width: shown.columns.length, height: shown.rows.length, values: Float32Array.from(map.flat()) };

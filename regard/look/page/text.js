@@ -88,9 +88,10 @@ regard.links = (data) => {
 };
 
 // The row that is least spread, of those that do not attend to themselves or to the last column: one that shows something.
-regard.tellingRow = ({ values, width, height }) => {
+regard.tellingRow = ({ rows, values, width, height }) => {
   let best = 0, most = 0;
   for (let y = 0; y < height; y++) {
+    if (/^(\[(CLS|SEP)\]|<.*>)$/.test(rows[y].trim())) continue; // of a text, not a mark
     const row = values.subarray(y * width, (y + 1) * width), top = regard.top(row), place = row.indexOf(top);
     if (top > most && place !== width - 1 && top < 0.9999) [best, most] = [y, top];
   }

@@ -11,8 +11,10 @@ regard.tourStops = [
   { view: "change", words: "Attention is not an explanation; an experiment is better. Switch a head off here, and see which predictions fall. Undo brings it back, and the address of the page keeps what you did." },
 ];
 
+regard.tourButton = (box) => regard.make("button", { "data-act": "tour", onclick: () => regard.tour(box) }, "Tour", regard.make("span", { class: "roomy" }, " of one minute"));
+
 regard.tour = (box) => {
-  const look = /** @type {HTMLElement} */ (box.querySelector(".look") ?? box);
+  const look = /** @type {HTMLElement} */ (box.querySelector(".look") ?? box); // of a page with several models, the one that is open
   document.querySelector(".tour")?.remove();
   const stops = regard.tourStops.filter((stop) => look.state && regard.viewsOf(look.state.data).some((view) => view.name === stop.view));
   if (!stops.length) return regard.complain("Give the model something to read first; then there is something to see.");

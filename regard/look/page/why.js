@@ -4,7 +4,7 @@ regard.views.push({
   name: "why", title: "Why", key: "9", group: "Output",
   fits: (data) => data.why !== null && !data.isStory,
   says: () => ["Attention beside what the output depends on: each word left out in turn, the gradient, and each head switched off.",
-    "Left out: the log-probability that a token loses without the word, in nats (1 nat: 2.7 times less likely). Gradient × input: a first guess at the same from the slope."],
+    "Left out: the log-probability that a token loses without the word, in nats (1 nat: 2.7 times less likely). Gradient × input: a first guess at the same from the slope.", "Blue is more than 0: the word helps this token; orange: it hinders."],
   draw(state, box) {
     const { data } = state, { why } = data;
     if (!why) return;
@@ -41,8 +41,8 @@ regard.reach = (values) => Math.max(1e-9, ...values.map(Math.abs));
 regard.bar = (value, most) => {
   const side = regard.side(value);
   return regard.make("td", { "data-value": value },
-    regard.make("i", { class: "bar", style: `width:${(120 * Math.min(1, Math.abs(value) / most)).toFixed(1)}px;background:${regard.css(side)}` }),
-    regard.make("small", {}, ` ${value.toFixed(3)}`));
+    regard.make("i", { class: "bar", style: `width:calc(var(--long) * ${Math.min(1, Math.abs(value) / most).toFixed(3)});background:${regard.css(side)}` }),
+    regard.make("small", {}, ` ${regard.number(value, most < 0.01 ? 5 : 3)}`));
 };
 
 regard.offOf = (data, kind, layer, head) =>

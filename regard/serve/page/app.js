@@ -7,6 +7,10 @@ regard.load = (script) => new Promise((done, failed) => {
   document.head.append(tag);
 });
 
+// Models that can stand beside one: those of its family.
+regard.othersOf = (models, model) => new Map(models.filter((other) => other !== model && other.task === model.task && (other.is_looked_into || other.is_shared))
+  .map((other) => [other.id, (path, fields, signal) => regard.askJson(path, { ...fields, model: other.id }, signal)]));
+
 (async () => {
   const box = document.querySelector("main") ?? document.body;
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
@@ -14,8 +18,8 @@ regard.load = (script) => new Promise((done, failed) => {
   const trouble = regard.make("p", { id: "trouble", role: "alert", hidden: true });
   const tabs = regard.make("nav", { class: "models" }), stage = regard.make("div", {});
   regard.hasTheme = true;
-  const theme = regard.themeButton();
-  box.append(regard.make("header", {}, regard.make("h1", {}, "regard")), tabs, trouble, stage);
+  box.append(regard.make("header", {}, regard.make("h1", {}, "regard"), regard.make("div", { class: "tools" }, regard.tourButton(box), regard.themeButton())), tabs, trouble, stage);
+  box.classList.add("model");
   const open = (/** @type {string} */ label, /** @type {() => HTMLElement} */ draw) => {
     const tab = regard.make("button", { class: "tab", "data-model": label, onclick: () => {
       for (const other of tabs.children) other.classList.toggle("chosen", other === tab);
@@ -33,12 +37,11 @@ regard.load = (script) => new Promise((done, failed) => {
     for (const model of models) {
       const draw = model.script ? regard.panels[model.task] : "text" in model.fields ? regard.panels.plain : null;
       if (draw) open(model.source ? `${model.id} (${model.source} → ${model.target})` : model.id, () => {
-        Object.assign(regard, { about: model, isHere: model.is_shared });
-        return draw(model);
+        Object.assign(regard, { about: model, isHere: model.is_shared, others: regard.othersOf(models, model) });
+        return regard.desk(draw(model));
       });
     }
     for (const run of runs) open(`training: ${run}`, () => regard.panels.run(run));
-    tabs.append(theme);
     tabs.querySelector("button")?.click();
   } catch (problem) {
     regard.report(problem);
