@@ -5,6 +5,7 @@ Knows no words, layers or training.
 """
 
 import math
+from functools import partial
 from typing import Literal, get_args
 
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from regard.errors import ConfigError
 from regard.model.positions import Rotary
+from regard.model.products import apart
 from regard.model.taps import MIXED, WEIGHTS
 
 Similarity = Literal["dot", "cosine"]
@@ -92,9 +94,11 @@ def attend(query: Tensor, key: Tensor, value: Tensor, may_attend: Tensor | None,
         _refuse_odd_mask(may_attend)
         if is_causal:
             may_attend, is_causal = _and_causal(may_attend, query.shape[2], key.shape[2]), False
-    return F.scaled_dot_product_attention(
-        query, key, value, attn_mask=may_attend, is_causal=is_causal, enable_gqa=key.shape[1] != query.shape[1]
-    )  # (B, H, T, any)
+    is_grouped = key.shape[1] != query.shape[1]
+    fused = partial(F.scaled_dot_product_attention, attn_mask=may_attend, is_causal=is_causal, enable_gqa=is_grouped)
+    if may_attend is not None and may_attend.requires_grad:
+        return fused(query, key, value)
+    return apart(fused, query, key, value)  # (B, H, T, any)
 
 
 def attend_with_weights(

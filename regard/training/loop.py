@@ -22,6 +22,7 @@ from regard.device import derive_seed, is_out_of_memory
 from regard.errors import RunError
 from regard.machine import held_memory
 from regard.model.blocks import Block
+from regard.model.products import products_by_onednn
 from regard.training.checkpoint import flatten_optimizer
 from regard.training.diagnose import Diverged, first_bad_layer
 from regard.training.distributed import Command, Replicas, Shards, World, wholes
@@ -103,6 +104,7 @@ class Trainer(Generic[B]):
         self.skipped = 0  # in a row
         self.cooldown: tuple[int, int] | None = None  # after and until which step the learning rate falls to 0
         self.memory = 0  # bytes that all processes together hold, as far as it was asked
+        self.by_onednn = False  # which library multiplies matrices
         self._losses = (loss, cooled or loss)  # before the cool-down, and in it
         self._loss = LossModule(model, loss, autocast)
         self._gradients = Shards(self._loss, self.world) if is_sharded else Replicas(model, self.world, numbers=4)
@@ -219,8 +221,9 @@ class Trainer(Generic[B]):
                 part = self.world.rank + number * self.world.size
                 torch.manual_seed(derive_seed(self.seed, "step", self.step + 1, part))
                 for micro_batch in batch.split(self.micro_batches) if self.micro_batches > 1 else [batch]:
-                    summed, count_ = self._loss(micro_batch.to(self.world.device))
-                    summed.backward()
+                    with products_by_onednn(self.by_onednn):
+                        summed, count_ = self._loss(micro_batch.to(self.world.device))
+                        summed.backward()
                     total, labels = total + summed.item(), labels + count_
         except (RuntimeError, MemoryError) as problem:
             if self.is_sharded or not is_out_of_memory(problem):

@@ -26,6 +26,7 @@ from regard.errors import ConfigError, RunError
 from regard.folder import RUN
 from regard.formats.tokenizers import read_tokenizer
 from regard.machine import child_environment
+from regard.model.products import onednn_is_better
 from regard.text.tokenizer import Tokenizer
 from regard.training.checkpoint import CheckpointStore, TrainState, restore_optimizer, restore_weights
 from regard.training.diagnose import Diverged
@@ -35,6 +36,7 @@ from regard.training.loop import Trainer
 from regard.training.recipe import Check, Recipe, TrainBatches
 from regard.training.record import START, STATE
 
+LEAST_TOKENS = 1024  # of a part of a batch, for products by oneDNN
 BYTES_PER_WEIGHT = 16  # the weight, its gradient, and Adam's two numbers
 READY_SECONDS = 300  # that starting a process may take
 AUTOCAST = {"float32": None, "bfloat16": torch.bfloat16, None: None}
@@ -68,7 +70,7 @@ def set_up(
     if state.step:
         restore_optimizer(trainer.optimizer, store.get("optimizer", state.step))
     trainer.step, trainer.micro_batches, trainer.first_loss = state.step, state.micro_batches, state.first_loss
-    trainer.cooldown = state.cooldown
+    trainer.cooldown, trainer.by_onednn = state.cooldown, wants_onednn(task, config, world)
     return trainer, batches
 
 
@@ -93,6 +95,15 @@ def follow(folder: Path, place: Place, device: str) -> dict[str, Any]:
                 except Diverged:
                     continue  # the first process says so, once
         return {}
+
+
+def wants_onednn(task: Recipe, config: RunConfig, world: World) -> bool:
+    """Whether products are large enough for what oneDNN costs each, and it is better here."""
+    is_large = (
+        "train.tokens_per_batch" in task.uses[config.model.kind]
+        and config.train.share(config.train.tokens_per_batch) >= LEAST_TOKENS
+    )
+    return is_large and world.device.type == "cpu" and onednn_is_better()
 
 
 def _decide_shard(config: RunConfig, weights: int) -> bool:
