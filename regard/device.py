@@ -32,6 +32,7 @@ def is_out_of_memory(problem: BaseException) -> bool:
         isinstance(problem, torch.OutOfMemoryError | MemoryError)
         or "allocate memory" in message
         or "not enough memory" in message
+        or message.startswith(("could not create a", "could not execute a"))  # oneDNN, which gives no reason
     )
 
 

@@ -221,7 +221,8 @@ class Trainer(Generic[B]):
                 part = self.world.rank + number * self.world.size
                 torch.manual_seed(derive_seed(self.seed, "step", self.step + 1, part))
                 for micro_batch in batch.split(self.micro_batches) if self.micro_batches > 1 else [batch]:
-                    with products_by_onednn(self.by_onednn):
+                    # Where memory did not suffice, it is not for oneDNN's buffers, nor are products large any more.
+                    with products_by_onednn(self.by_onednn and self.micro_batches == 1):
                         summed, count_ = self._loss(micro_batch.to(self.world.device))
                         summed.backward()
                     total, labels = total + summed.item(), labels + count_
