@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from regard.cli.output import print_data, print_status
-from regard.errors import CorpusError
+from regard.errors import ConfigError, CorpusError
 from regard.families.options import Columns, Glob, Keys, Separator, choose_columns
 from regard.text.check import check_pairs, check_text, hashes_of
 from regard.text.check_labels import check_labelled, look_like_labels
@@ -78,7 +78,7 @@ def check(
     refuse_unread(chosen["columns"], chosen["keys"], *kinds)
     texts = None
     try:
-        known = hashes_of(against or [], pairs)
+        known = hashes_of(_existing(against or []), pairs)
         valid = pairs_of(against, **chosen) if pairs and against else None
         with reading(files) as tick:
             if pairs:
@@ -92,11 +92,18 @@ def check(
     _print_report(report, strict, as_json)
 
 
+def _existing(against: list[Path]) -> list[Path]:
+    for path in against:
+        if not path.exists():
+            raise ConfigError(f"--against {path} does not exist; check the name and the folder you are in")
+    return against
+
+
 def _check_labelled(
     files: list[Path], against: list[Path] | None, wanted: Choice | None, separator: str | None
 ) -> Report:
     try:
-        tested = LabelFiles.of(against, wanted, separator) if against else None
+        tested = LabelFiles.of(_existing(against), wanted, separator) if against else None
         return check_labelled(LabelFiles.of(files, wanted, separator), tested)
     except CorpusError as problem:
         return Report([file.name for file in files], "labels", stops=str(problem))

@@ -223,7 +223,7 @@ class FastWriter:
 
     def __init__(self, path: Path, pieces: list[str], ends: Sequence[int], precision: str, room: int) -> None:
         """ends: any of them ends a text; room: its context length in tokens."""
-        self._path, self.pieces, self._ends, self._precision, self._room = path, pieces, list(ends), precision, room
+        self._path, self.pieces, self._ends, self._precision, self.room = path, pieces, list(ends), precision, room
         self._files = KeptFiles(path)
         self.layouts: Layouts = {"single": Layout()}
         self._idle: dict[tuple[int, Layout, bool], list[Any]] = {}  # engines to use again, by whether they have drawn
@@ -233,7 +233,7 @@ class FastWriter:
 
         When the text is as long as the context window, its older half is dropped and the newer half read again.
         """
-        text = read[-self._room :]
+        text = read[-self.room :]
         idle = self._idle.setdefault((Here.forks, self.layouts["single"], sampling.temperature > 0), [])
         engine, steps = self._begin(text, sampling, seed, idle)
         try:
@@ -253,14 +253,14 @@ class FastWriter:
                 if Here.forks != process:
                     raise RunError("this text was begun before a fork, and is written by a thread that the new process "
                                    "does not have; begin it again there")  # fmt: skip
-            text = text[-(self._room - self._room // 2 + 1) :]
+            text = text[-(self.room - self.room // 2 + 1) :]
             steps = self._continue(engine, text, sampling)
 
     def measure(self) -> Layouts:
         """The fastest layout for this model on this machine, by trial."""
         singles = [Layout(1, layout.threads) for layout in candidates()]
         engines = {layout: self._start(layout) for layout in singles}
-        length = min(TRIAL_LENGTH, self._room)
+        length = min(TRIAL_LENGTH, self.room)
 
         def work(layout: Layout) -> None:
             engines[layout].generate_batch([[self.pieces[self._ends[0]]]], min_length=length, max_length=length)
@@ -292,7 +292,7 @@ class FastWriter:
         return engine, chain(first, steps)
 
     def _continue(self, engine: Any, text: list[int], sampling: Sampling) -> Iterator[Any]:
-        left = self._room + 1 - len(text)  # the last token is generated but not read
+        left = self.room + 1 - len(text)  # the last token is generated but not read
         Here.wait_for_fork()
         found: Iterator[Any] = engine.generate_tokens(
             [self.pieces[i] for i in text], max_length=left, end_token=self._ends, **_options(sampling)

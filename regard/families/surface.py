@@ -39,7 +39,7 @@ Share = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 
 
 class Body(BaseModel):
-    """What every request may hold; fields that a route does not know are ignored, as clients send more."""
+    """What every request may hold."""
 
     model_config = ConfigDict(defer_build=True)  # commands have no bodies, and building these takes as long as a line
 

@@ -9,9 +9,12 @@ from urllib.parse import parse_qs
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
+from regard.config import nearest
 from regard.serve.limits import RequestError, check_shape
 
 B = TypeVar("B", bound=BaseModel)
+KEY = "api_key"  # which any request may hold
+SHOWN = 40  # letters of a field's name
 ERROR = {"content": {"application/json": {"schema": {"type": "object", "properties": {"error": {}}}}}}
 STATUSES = {"400": "malformed", "404": "no such model", "413": "too large", "422": "not to be done", "429": "full",
             "503": "loading, or shutting down"}  # fmt: skip
@@ -32,6 +35,13 @@ async def read_body(request: Request) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise RequestError(400, "the request is not a JSON object")
     return content
+
+
+def check_known(model: type[BaseModel], fields: dict[str, Any]) -> None:
+    """Refuses a field that is not read: what a client means with it would be lost without a word."""
+    known = [*model.model_fields]
+    if odd := next((name for name in fields if name not in (*known, KEY)), None):
+        raise RequestError(422, f"there is no field {odd[:SHOWN]!r} here{nearest(odd[:SHOWN], known)}")
 
 
 def check_fields(model: type[B], fields: dict[str, Any], status: int = 422) -> B:

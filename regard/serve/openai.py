@@ -100,14 +100,16 @@ def make_openai(registry: ModelRegistry) -> APIRouter:
             return StreamingResponse(_after(first, events), media_type="text/event-stream")
         complete = model.surface.offers[COMPLETION]
         choices: list[dict[str, Any]] = []
-        written = 0
+        written, notes = 0, dict[str, None]()
         for prompt in prompts:
             for found in await complete(model, prompt, asked.n, asked.options | {"top_probabilities": top}):
                 choices.append({"index": len(choices), "text": found.text, "finish_reason": found.reason,
                                 "logprobs": _logprobs(found) if top else None})  # fmt: skip
                 written += len(found.tokens)
+                notes |= dict.fromkeys(found.notes)
         read = sum(await model.sizes(prompts))
         usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        about |= {"notes": [*notes]} if notes else {}  # what of the prompts does not count
         return JSONResponse(about | {"choices": choices, "usage": usage})
 
     _embed(router, registry)
@@ -132,7 +134,9 @@ def _embed(router: APIRouter, registry: ModelRegistry) -> None:
                    for number, one in enumerate(found)]  # fmt: skip
         read = sum(await model.sizes(texts))
         usage = {"prompt_tokens": read, "total_tokens": read}
-        return await json_aside({"object": "list", "model": model.name, "usage": usage, "data": entries})
+        notes = await model.aside(lambda: model.opened.notes(texts), sum(map(len, texts)))
+        about = {"object": "list", "model": model.name, "usage": usage} | ({"notes": notes} if notes else {})
+        return await json_aside(about | {"data": entries})
 
 
 def _packed(vector: list[float]) -> str:

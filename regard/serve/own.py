@@ -16,7 +16,7 @@ from regard.families.surface import Body, LookBody, Surface, Text
 from regard.files import parse_json, read_regular
 from regard.install import ABOUT, MOST_JSON_BYTES
 from regard.serve.aside import aside
-from regard.serve.body import check_fields, described, read_body
+from regard.serve.body import check_fields, check_known, described, read_body
 from regard.serve.limits import RequestError
 from regard.serve.registry import ModelRegistry
 from regard.training.log import METRICS, SNAPSHOTS, read_after, read_both_ends
@@ -78,7 +78,9 @@ def _answer(router: APIRouter, registry: ModelRegistry, name: str, surface: Surf
     assert body is not None and compute is not None, "a route has fields and an answer"
 
     async def answer(request: Request) -> Response:
-        asked = check_fields(body, await read_body(request))
+        fields = await read_body(request)
+        check_known(body, fields)
+        asked = check_fields(body, fields)
         model = registry.find(asked.model, f"to {name}", lambda one: one.task == name)
         return await json_aside(await compute(model, asked))
 
@@ -93,13 +95,16 @@ def _look_inside(router: APIRouter, registry: ModelRegistry, bodies: list[type[L
         model = registry.find(check_fields(Body, fields).model)
         if model.surface.look is None:
             raise RequestError(422, f"a model to {model.task} is not looked into here")
+        check_known(model.surface.look, fields)
         asked = check_fields(model.surface.look, fields)
         return Response(await model.look(asked), media_type="application/json")
 
     @router.post("/tokenize", openapi_extra=described(TokenizeBody))
     async def tokenize(request: Request) -> Response:
         """text, model: its tokens and their ids."""
-        asked = check_fields(TokenizeBody, await read_body(request))
+        fields = await read_body(request)
+        check_known(TokenizeBody, fields)
+        asked = check_fields(TokenizeBody, fields)
         model = registry.find(asked.model)
         registry.limits.check_texts([asked.text])
         tokenizer = model.opened.tokenizer

@@ -30,6 +30,7 @@ LONG_ENOUGH = 40  # characters of a line that is not there twice by chance
 QUICK, QUICK_SHARE = 10_000, 10  # pairs that a quick look has compared as a whole; then 500 of each ten times as many
 STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd]|\r")
 MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|&(?:[a-zA-Z]{2,8}|#\d{1,6});")
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
 TWO_SCRIPTS = re.compile(
     "[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]|[A-Za-z][\u0370-\u03ff]|[\u0370-\u03ff][A-Za-z]"
 )
@@ -192,6 +193,8 @@ class _PairChecks:
             report.note("empty", self.sides[bool(source.strip())].path, number, source or target)
             return
         shown = f"{source[:76]} ||| {target[:76]}"
+        if report.shape == "tsv" and any('""' in one[1:-1] and QUOTED.fullmatch(one) for one in (source, target)):
+            report.note("quoted", path, number, shown)
         if source == target:
             self._waiting.append(("copy", path, number, source))
         if self._is_odd(len(source), len(target)):

@@ -215,8 +215,8 @@ def kind_of(files: PairFiles) -> Kind:
     known = " or ".join((", ".join([*KINDS][:-1]), [*KINDS][-1]))
     if files.parts:
         raise CorpusError(f"{files.source} has files of several kinds; choose those of one with --glob, as '*.tsv'")
-    if files.source.is_file():
-        open_text(files.source).close()  # what is no text, such as a spreadsheet, is refused with a better remedy
+    if not files.source.is_dir():
+        open_text(files.source).close()  # what is not there, or no text, is refused with a better remedy
     raise CorpusError(f"{files.source} is one file, and not of rows; "
                       f"give two parallel files (source, then target), or one file that ends in {known}")  # fmt: skip
 

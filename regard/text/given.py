@@ -61,7 +61,8 @@ def a_text(value: object, what: str = "a text") -> str:
 def several_texts(values: object, what: str = "texts") -> list[str]:
     """The values as a list, if each is a text: not a single text, which would be taken for its letters."""
     if isinstance(values, str | bytes | bytearray) or not isinstance(values, Iterable):
-        raise ConfigError(f"{values!r:.60} is not a list of {what}; put it into one: [...]")
+        first = "decode it, as in value.decode(), and " * isinstance(values, bytes | bytearray)
+        raise ConfigError(f"{values!r:.60} is not a list of {what}; {first}put it into one: [...]")
     return [a_text(value, f"one of several {what}") for value in values]
 
 

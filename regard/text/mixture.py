@@ -32,22 +32,22 @@ def add_corpora(
             other = PairFiles.of(
                 source, None, columns if "columns" in options else None, keys if "keys" in options else None
             )
-        _refuse_swapped(files, other)
+        for these in (files, other):
+            kind_of(these) if these.target is None else None  # what is no file of pairs is refused with the remedy
+        refuse_swapped("--also", other, "the first corpus is", *guess_languages(files))
         others.append(replace(other, weight=weight))
     return replace(files, others=tuple(others))
 
 
-def _refuse_swapped(files: PairFiles, other: PairFiles) -> None:
-    """An error if a further corpus is of the other direction, by the names of its files or columns."""
-    for one in (files, other):
-        kind_of(one) if one.target is None else None  # what is no file of pairs is refused with the remedy
-    mine, theirs = ([name and name.replace("_", "-").partition("-")[0].lower() for name in guess_languages(one)]
-                    for one in (files, other))  # fmt: skip
+def refuse_swapped(what: str, other: PairFiles, like: str, source: str | None, target: str | None) -> None:
+    """An error if pairs are of the other direction than they should be, by the names of their files or columns."""
+    mine, theirs = ([name and name.replace("_", "-").partition("-")[0].lower() for name in names]
+                    for names in ((source, target), guess_languages(other)))  # fmt: skip
     if None not in theirs and mine != theirs and mine == theirs[::-1]:
         where = ",".join(map(str, other.paths)) if other.target else str(other.source)
         remedy = "name the files in the other order" if other.target else "choose with --keys or --columns"
-        raise CorpusError(f"--also {where} is read as {theirs[0]} to {theirs[1]}, and the first corpus is {mine[0]} to "
-                          f"{mine[1]}; {remedy}")  # fmt: skip
+        raise CorpusError(f"{what} {where} is read as {theirs[0]} to {theirs[1]}, and {like} {mine[0]} to {mine[1]}; "
+                          f"{remedy}")  # fmt: skip
 
 
 def all_corpora(files: PairFiles) -> list[PairFiles]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 FIRST = 256  # updates; before them a score says little of what will come
 SHARE = 0.25  # of a run that is observed before its end is forecast
 DECAY = 0.6  # of what a doubling of the updates adds
+FEWEST = 14_500  # examples: half of the fewest on record; a model overfits fewer long before such scores
 EARLY, FAR = 0.7, 0.5  # how the error grows with fewer updates observed, and with doublings until those forecast
 
 Curve = Sequence[tuple[int, float]]  # updates, and the score after them

@@ -15,7 +15,7 @@ from regard.text.corpus import LeftOut
 from regard.text.tokenizer import Tokenizer
 from regard.training.checkpoint import TrainState
 from regard.training.distributed import World
-from regard.training.forecast import ON_RECORD, Interval
+from regard.training.forecast import FEWEST, ON_RECORD, Interval
 from regard.training.forked import ForkedWorker
 from regard.training.loop import is_milestone
 from regard.training.recipe import Check, Recipe
@@ -101,9 +101,9 @@ class Plan:
 
     @property
     def on_record(self) -> Interval | None:
-        """Between which scores runs on record were after as many updates, if there are any."""
+        """Between which scores runs on record were after as many updates, if there are any on as much text."""
         growth = ON_RECORD.get(self.score or "")
-        is_known = growth is not None and self.updates < float("inf") and not self.is_tuned
+        is_known = self.examples >= FEWEST and self.updates < float("inf") and not self.is_tuned
         return growth.before(round(self.updates)) if growth and is_known else None
 
     @property

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import regard
 from regard.cli.commands import app
 from regard.cli.family import COMMANDS
+from regard.folder import ABOUT
 
 
 def run(*words, text=None):
@@ -133,7 +134,7 @@ def test_bytes_that_are_not_text_are_told_and_the_line_is_kept(folder):
 
 
 def test_evaluate_prints_scores_with_signature(folder, tmp_path):
-    files = write_pairs(tmp_path, 60).values()
+    files = [*write_pairs(tmp_path, 60).values()]
     code, out, _ = run("evaluate", folder, *files, "--beam", 1, "--json", "--tokenize", "none")
     report = json.loads(out)
     assert code == 0 and 0 <= report["bleu"] <= 100 and 0 <= report["chrf"] <= 100
@@ -142,6 +143,14 @@ def test_evaluate_prints_scores_with_signature(folder, tmp_path):
     assert code == 0 and re.search(r"p_value +1\.0000", out)
     code, _, err = run("evaluate", folder, *files, "--tokenize", "moses")
     assert code == 1 and "Error: tokenize=moses" in err
+    code, out, err = run("evaluate", folder, *reversed(files))
+    assert code == 1 and not out and "is read as fr to en, and the model is for en to fr; name the files in" in err
+    other = shutil.copytree(folder, tmp_path / "other")
+    about = json.loads((other / ABOUT).read_text())
+    about["settings"] |= {"source_language": "fr", "target_language": "en"}
+    (other / ABOUT).write_text(json.dumps(about))
+    code, out, err = run("evaluate", folder, *files, "--against", other)
+    assert code == 1 and not out and "other translates fr to en, and " in err
 
 
 def test_info_tells_what_it_is(folder):

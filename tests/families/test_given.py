@@ -66,6 +66,8 @@ def test_several_texts_are_no_single_text_and_the_other_way_round(translator, en
             list(translator.translate_all(odd))
         with pytest.raises(regard.ConfigError, match="is not a list of"):
             translator.align(odd, odd)
+    with pytest.raises(regard.ConfigError, match=r"decode it, as in value\.decode\(\), and put it into one"):
+        encoder.encode(b"a text")
     with pytest.raises(regard.ConfigError, match=r"3 is not a text .*: a str is wanted, not int"):
         translator(["a", 3])
 
@@ -122,6 +124,18 @@ def test_looking_at_a_text_longer_than_a_writer_sees_shows_its_end_and_says_so(l
     to = tmp_path / "look.html"
     run = CliRunner().invoke(app, ["look", str(letters), text, "--to", str(to)])
     assert f"Note: {seen.notes[0]}\n" in run.stderr and seen.notes[0] in to.read_text()
+
+
+def test_a_prompt_longer_than_a_writer_sees_is_continued_from_its_end_and_that_is_noted(letters):
+    for engine in ("torch", "ctranslate2"):
+        writer = regard.load(letters, engine=engine)
+        note = "the prompt has 22 tokens, and the model sees 16 at a time; the last ones count"
+        with pytest.warns(RuntimeWarning, match=note):
+            writer("The dog sees the cat.", tokens=2)
+        assert writer.sample("The dog sees the cat.", tokens=2).notes == [note]
+        assert writer.sample("The dog sees th", tokens=2).notes == []
+    run = CliRunner().invoke(app, ["write", str(letters), "The dog sees the cat.", "--tokens", "2"])
+    assert run.exit_code == 0 and run.stderr == f"Note: {note}\n"
 
 
 def test_a_story_longer_than_an_answerer_holds_is_told(answerer_folder):

@@ -182,6 +182,9 @@ def test_each_round_trains_a_reverse_model_with_translations_of_the_best(folder,
         and reverse.tokenizer.decode(sources[0].tolist()) == text["target"].read_text().split("\n")[0]
     )
     assert weights(tmp_path / "m") == weights(run / "mixed-2") and last.monolingual["rounds"] == 2
+    with pytest.raises(regard.RunError, match=r"compared after round 2, .* give --rounds 2"):
+        regard.train("translate", rounds=1, **options)
+    assert weights(tmp_path / "m") == weights(run / "mixed-2")
 
 
 def test_lines_are_translated_back_once_and_none_that_the_pairs_have(text, pairs, tmp_path):

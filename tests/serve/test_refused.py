@@ -25,6 +25,10 @@ TEXT = "The old dog sleeps in the garden."
     ("/api/translate", {"text": "x", "model": "gaps"}, 422, "a model to fill"),
     ("/api/fill", {"text": "no gap"}, 422, "has no [MASK]"),
     ("/api/look", {"model": "en-fr", "text": "x " * 2000}, 413, "looked into"),
+    ("/api/write", {"prompt": "The"}, 422, "there is no field 'prompt' here; known here: model, text, tokens"),
+    ("/api/translate", {"text": "x", "beem": 2}, 422, "there is no field 'beem' here; did you mean beam?"),
+    ("/api/look", {"model": "gaps", "text": "x", "story": "y"}, 422, "there is no field 'story' here"),
+    ("/api/tokenize", {"text": "x", "texts": "y"}, 422, "there is no field 'texts' here; did you mean text?"),
     ("/api/answer", {"story": [], "question": "?"}, 422, "no sentence"),
     ("/nowhere", {"a": 1}, 404, "Not Found"),
 ])  # fmt: skip

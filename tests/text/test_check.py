@@ -1,5 +1,6 @@
 """The check finds what was put into a corpus, names the line, and finds nothing in a clean one."""
 
+import csv
 import gzip
 import json
 import random
@@ -123,6 +124,12 @@ def test_the_exit_code_is_1_if_training_would_stop_and_strict_for_any_problem(tm
     assert run(tmp_path / "blank.tsv").exit_code == 1  # as training
 
 
+def test_a_file_to_compare_with_that_is_missing_is_no_problem_of_the_corpus(tmp_path):
+    found = CliRunner().invoke(app, ["check", *map(str, write(tmp_path)), "--against", str(tmp_path / "no.en")])
+    assert found.exit_code == 1 and found.stdout == ""
+    assert "--against" in found.stderr and "no.en does not exist" in found.stderr
+
+
 def test_lines_that_repeat_in_running_text_code_and_stories_are_no_problem(tmp_path):
     (tmp_path / "play.txt").write_text("First Citizen:\nSpeak!\n\n" * 500)
     (tmp_path / "code.py").write_text("    return <b>\n" * 500)
@@ -226,6 +233,21 @@ def test_pairs_in_one_file_are_looked_over_too(tmp_path, kind):
     swapped = ["--columns", "2,1"] if kind == "tsv" else ["--keys", "de,en"]
     again = json.loads(CliRunner().invoke(app, ["check", str(path), "--json", *swapped]).output)
     assert again["lines"] == told["lines"] == 6000
+
+
+def test_quotes_of_csv_in_a_file_with_tabs_are_found_and_read_when_the_advice_is_followed(tmp_path):
+    rows = list(zip(ENGLISH, GERMAN, strict=True))[:200]
+    rows[100] = ('He said "come" to me.', 'Er sagte "komm" zu mir.')
+    rows[150] = ('"Come."', '"Komm." "Ja."')  # a quotation is no quoting
+    with (tmp_path / "a.tsv").open("w", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None).writerows(rows)
+    assert check_pairs(PairFiles.of(tmp_path / "a.tsv")).findings == {}
+    with (tmp_path / "b.tsv").open("w", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
+    found = check_pairs(PairFiles.of(tmp_path / "b.tsv")).findings["quoted"]
+    assert found.count == 2 and found.examples[0]["line"] == 101 and "ends in .csv" in found.words("tsv")["fix"]
+    read = read_pairs(PairFiles.of((tmp_path / "b.tsv").rename(tmp_path / "b.csv")))[0]
+    assert [(one.source, one.target) for one in read] == rows
 
 
 def test_a_tab_is_shown_as_an_arrow_and_options_of_other_shapes_are_refused(tmp_path):

@@ -90,6 +90,8 @@ def test_missing_files_and_folders_are_told(tmp_path):
         list(read_lines(tmp_path / "nothing"))
     with pytest.raises(CorpusError, match="is a folder"):
         list(read_lines(tmp_path))
+    with pytest.raises(CorpusError, match=r"news\.de does not exist; check the name"):
+        read(tmp_path / "news.de")
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,15 @@ def test_a_further_corpus_of_the_other_direction_is_refused_and_a_folder_is_read
     swapped = f"{tmp_path}/more.en,{tmp_path}/more.de:0.5"
     with pytest.raises(CorpusError, match=r"is read as en to de, and the first corpus is de to en; name the files"):
         add_corpora(files, [swapped])
+    with pytest.raises(CorpusError, match=r"--valid-source .* is read as en to de, and the model is for de to en"):
+        TRANSLATE.read(files, PairFiles(tmp_path / "more.en", tmp_path / "more.de"), regard.config.RunConfig())
+    named = regard.config.RunConfig(source_language="en", target_language="de")  # as those of a teacher are
+    plain = [(tmp_path / name).with_suffix(".txt") for name in ("first.src", "first.tgt")]
+    for path, name in zip(plain, corpora.values(), strict=False):
+        path.write_bytes(name.read_bytes())
+    other = add_corpora(PairFiles(*plain), [f"{tmp_path}/more.de,{tmp_path}/more.en"])
+    with pytest.raises(CorpusError, match=r"--also .* is read as de to en, and the model is for en to de; name the"):
+        TRANSLATE.read(other, None, named)
     (tmp_path / "more.jsonl").write_text('{"en": "a dog", "de": "ein Hund"}\n')
     with pytest.raises(CorpusError, match=r"is read as en to de, .*; choose with --keys"):
         add_corpora(files, [tmp_path / "more.jsonl"])

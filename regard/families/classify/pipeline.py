@@ -173,6 +173,10 @@ class Classifier(Embeds):
         )
         return found[0] if isinstance(texts, str) else found
 
+    def notes(self, texts: Sequence[str]) -> list[str]:
+        """Nothing: all n-grams count, also those of words never seen."""
+        return []
+
     def vectors(self, texts: list[str]) -> Vectors:
         """Vectors of length 1, (N, D), without torch."""
         weights = self.model.row_weights.cpu().numpy() if self._fast is None else self._fast.row_weights

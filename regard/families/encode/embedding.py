@@ -51,6 +51,10 @@ class Embeds(Pipeline):
         names = (CONFIG, TOKENIZER, "tokenizer_config.json")
         return [*self._folder.weights(), *(path for name in names if (path := self._folder.path / name).exists())]
 
+    def notes(self, texts: Sequence[str]) -> list[str]:
+        """What of these texts does not count in their vectors."""
+        return self._notes(list(texts), self.tokenizer.encode_all(list(texts)))
+
     def _encode(self, texts: list[str]) -> Tensor:
         from regard.families.encode.network import encode
 

@@ -15,9 +15,16 @@ async def embed(served: Served, texts: Sequence[str]) -> list[list[float]]:
     return await served.ask(compute, list(texts), sizes, {})
 
 
+async def notes(served: Served, texts: Sequence[str]) -> list[str]:
+    """What of these texts does not count in their vectors."""
+    found: list[str] = await served.aside(lambda: served.opened.notes(texts), sum(map(len, texts)))
+    return found
+
+
 async def answer(served: Served, asked: TextBody) -> dict[str, Any]:
-    """The vector of each text."""
-    return {"model": served.name, "vectors": await embed(served, asked.texts)}
+    """The vector of each text, and what of the texts does not count in them."""
+    vectors = await embed(served, asked.texts)
+    return {"model": served.name, "vectors": vectors, "notes": await notes(served, asked.texts)}
 
 
 def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool]) -> list[list[float]]:

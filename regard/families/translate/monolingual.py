@@ -120,6 +120,11 @@ class _Stages:
 
     def events(self) -> Iterator[Any]:
         """All stages, and which of the models is kept."""
+        compared = max((int(one["round"]) for one in self.record.verdicts.values()), default=0)
+        if compared > self.files.rounds:
+            raise RunError(f"{self.to} was compared after round {compared}, and an earlier model would replace that of "
+                           f"it; give --rounds {compared}, add --fresh to start over, or train to another "
+                           f"folder")  # fmt: skip
         text, pairs = yield from self._read()
         best = yield from self._train(PAIRS, 1, self.files.pairs, f"{text}\n{self._costs()}")
         if not self.record.verdicts:  # from now on there is something to use

@@ -29,10 +29,11 @@ from regard.families.translate.translation import (
     notes_on,
     put_in_words,
 )
-from regard.folder import ModelFolder
+from regard.folder import LANGUAGES, ModelFolder
 from regard.text.consensus import closest_to_all
 from regard.text.corpus import PairFiles, kind_of, read_pairs, refuse_unread
 from regard.text.given import a_text, several_texts
+from regard.text.mixture import refuse_swapped
 from regard.text.readers.rows import Choice
 from regard.text.score import report_translations
 from regard.text.sentences import sentences
@@ -149,6 +150,11 @@ class Translator(Pipeline):
             raise ConfigError("reverse is for alignments; give gold links with it")
         files = PairFiles.of(source, target, columns, keys)
         refuse_unread(columns, keys, *([] if files.target else [kind_of(files)]))
+        codes = [self.info.settings.get(name) for name in LANGUAGES]
+        refuse_swapped("the text", files, "the model is for", *codes)
+        if against is not None and all(codes) and len(against.info.languages) == 2 and against.info.languages != codes:
+            raise ConfigError(f"{against.name} translates {' to '.join(against.info.languages)}, and {self.name} "
+                              f"{' to '.join(map(str, codes))}; two models of one direction are compared")  # fmt: skip
         pairs, left_out = read_pairs(files)
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         others = None if against is None else against(sources, beam=beam)

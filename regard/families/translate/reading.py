@@ -9,6 +9,7 @@ from pathlib import Path
 from regard.config import RunConfig, Settings
 from regard.errors import ConfigError, CorpusError
 from regard.families.table import count_words
+from regard.folder import LANGUAGES
 from regard.text.corpus import Pair, PairFiles, guess_languages, kind_of, read_pairs, refuse_unread, why_empty
 from regard.text.mixture import (
     Also,
@@ -18,6 +19,7 @@ from regard.text.mixture import (
     each_of_all,
     headers_of,
     reading_of,
+    refuse_swapped,
     roles_of,
     weights_of,
 )
@@ -101,7 +103,12 @@ def add_text(
 def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> Corpus:
     """All pairs; without files to validate on, some are held out, the same ones every time."""
     roles, reading = roles_of(files), reading_of(files)
+    found = guess_languages(files)
+    source_language, target_language = config.source_language or found[0], config.target_language or found[1]
+    for other in files.others:
+        refuse_swapped("--also", other, "the model is for", source_language, target_language)
     if valid_files is not None:
+        refuse_swapped("--valid-source", valid_files, "the model is for", source_language, target_language)
         reading |= {f"valid_{name}": value for name, value in valid_files.reading.items()}
         roles |= {f"valid_{role}": path for role, path in valid_files.roles.items()}
     pairs = StreamedExamples(
@@ -118,8 +125,7 @@ def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> 
         may_be_held_out=lambda pair: pair.corpus == 0,
         make=lambda kept: Pair(*kept),
     )
-    source_language, target_language = guess_languages(files)
-    facts: Settings = {"source_language": source_language, "target_language": target_language}
+    facts: Settings = dict(zip(LANGUAGES, found, strict=True))
     facts |= {"corpus_weights": weights_of(files), "back_translated": back_translated(files)}
     return Corpus(pairs, roles, headers_of(files), facts, reading)
 

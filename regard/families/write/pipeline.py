@@ -31,6 +31,7 @@ class Sample:
     reason: str  # why it ended: stop or length
     token_scores: list[TokenScore]  # on request
     unknown: list[str] = field(default_factory=list)  # parts of the prompt that the model has never seen
+    notes: list[str] = field(default_factory=list)  # what of the prompt does not count
 
 
 class Writer(Pipeline):
@@ -71,8 +72,8 @@ class Writer(Pipeline):
         """
         refuse_below_one(tokens=tokens)
         stops = [stop] if isinstance(stop, str) else several_texts(stop, "stop strings")
-        if unknown := self.unknown(prompt):
-            warnings.warn(name_unknown(unknown), RuntimeWarning, stacklevel=2)
+        for note in self.notes(prompt):
+            warnings.warn(note, RuntimeWarning, stacklevel=2)
         if not all(stops):
             raise ConfigError("a stop string is empty; it would stop before the first letter")
         sampling = Sampling(temperature, top_k, top_p)
@@ -88,7 +89,7 @@ class Writer(Pipeline):
         token and of so many alternatives. `push` is called with each part of the text; False ends generation.
         """
         refuse_below_one(tokens=tokens)
-        unknown = self.unknown(prompt)
+        unknown, notes = self.unknown(prompt), self.notes(prompt)
         ids: list[int] = []
 
         def noted() -> Iterator[int]:
@@ -109,11 +110,20 @@ class Writer(Pipeline):
             scores = score_text(
                 self, [self.tokenizer.begin_id, *self.tokenizer.encode_part(prompt)], ids, top_probabilities
             )
-        return Sample(text, self.tokenizer.tokens(ids), "length" if is_cut else "stop", scores, unknown)
+        return Sample(text, self.tokenizer.tokens(ids), "length" if is_cut else "stop", scores, unknown, notes)
 
     def unknown(self, text: str) -> list[str]:
         """The parts of a text that the model has never seen: of a writer of characters, those characters."""
         return unknown_parts(self.tokenizer, [a_text(text)])
+
+    def notes(self, prompt: str) -> list[str]:
+        """What of a prompt the model does not know, or does not see."""
+        unknown, read = self.unknown(prompt), len(self.encode_text(prompt))
+        window = self.model.config.max_positions if self._fast is None else self._fast.room  # without torch
+        notes = [name_unknown(unknown)] if unknown else []
+        if read > window:
+            notes.append(f"the prompt has {read} tokens, and the model sees {window} at a time; the last ones count")
+        return notes
 
     def evaluate(
         self, *files: str | Path, stride: int | None = None, columns: Choice | str | None = None,

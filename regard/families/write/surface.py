@@ -92,7 +92,8 @@ async def answer(served: Served, asked: WriteBody) -> dict[str, Any]:
     options = {"tokens": asked.tokens, "temperature": asked.temperature, "stop": (), "seed": asked.seed}
     options |= {"top_p": asked.top_p} if asked.top_p < 1 else {}
     (found,) = await complete(served, asked.text, 1, options)
-    return {"model": served.name, "text": found.text, "reason": found.reason, "unknown": found.unknown}
+    return {"model": served.name, "text": found.text, "reason": found.reason, "unknown": found.unknown,
+            "notes": found.notes}  # fmt: skip
 
 
 async def complete(served: Served, prompt: str, samples: int, options: dict[str, Any]) -> Sequence[Any]:
