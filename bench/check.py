@@ -87,7 +87,7 @@ def try_shifts(pairs: Pairs, size: int, kind: str, seeds: int, *, is_shuffled: b
     found = planted = hits = named = alarms = 0
     for seed in range(seeds):
         rng = random.Random(f"{seed} {size}")
-        first = rng.randrange(len(pairs) - size)
+        first = rng.randrange(len(pairs) - size + 1)
         part = pairs[first : first + size]
         if is_shuffled:
             rng.shuffle(part)

@@ -335,6 +335,32 @@ SERVING = [
 
 CRAFTED = "{trials} trials: {works} work, {bad} crash, hang or grow, {wrote outside} wrote outside"
 
+
+def languages(found: Measurement) -> str:
+    """What the check finds of planted lines, and its false alarms, of three texts."""
+    texts = found["languages"].values()
+    third, exchanged = (
+        " / ".join(f"{100 * one[name]:.0f}" for one in texts)
+        for name in ("recall_third_language", "recall_swapped_pairs")
+    )
+    alarms = sum(one["false_alarms_source"] + one["false_alarms_target"] for one in texts)
+    lines = 2 * sum(one["lines"] for one in texts)
+    return f"found: {third} %; exchanged pairs {exchanged} %; {alarms} false alarm of {lines} lines"
+
+
+def planted(found: Measurement) -> str:
+    """Of shifted and shuffled lines."""
+    several = [one for one in found["shifts"].values() if "recall" in one]
+    whole = [one for name, one in found["shifts"].items() if name.endswith((", none", ", noise"))]
+    precision, recall = (sum(one[name] for one in several) / len(several) for name in ("precision", "recall"))
+    missed = sum(one["corpora"] - one["with_alarm"] for one in several)
+    return (
+        f"{100 * recall:.0f} % of the lines found, {100 * precision:.0f} % of those found are right; {missed} of "
+        f"{sum(one['corpora'] for one in several)} corpora missed; {sum(one['with_alarm'] for one in whole)} alarms on "
+        f"{sum(one['corpora'] for one in whole)} aligned ones"
+    )
+
+
 ROBUSTNESS = [
     Row("trainings killed, stopped, out of disk, read-only, resumed", "faults", "", faults, "0"),
     Row("mutated files of a model and its run", "hostile", "mutations",
@@ -344,6 +370,8 @@ ROBUSTNESS = [
     Row("malformed corpora", "hostile", "corpora",
         "{trials} trials: {refused} refused, {works} work, {bad} crash", "0"),
     Row("`regard check` on Multi30k", "check", "", "{pairs_per_cpu_second} pairs a CPU second", "20,000"),
+    Row("its lines of a third language, in Multi30k / Tatoeba / the phrasebook", "check", "", languages, "1 % alarms"),
+    Row("its shifted lines, planted into the same in 13 ways", "check", "", planted, ""),
     Row("random folders of `transformers` opened here", "interop", "in",
         lambda f: f"{f['equal']} equal, {f['refused']} refused by name, {len(f['bad'])} wrong", "0 wrong"),
     Row("random models of ours opened by `transformers`", "interop", "out",
