@@ -53,6 +53,7 @@ def with_r_drop(rate: float, steps: int) -> Settings:
     return {"stop": {"steps": steps}, "train": train}
 
 
+COOLED: Settings = {"train": {"cooldown": 0.33, "r_drop": 5.0}}
 PARTS: dict[str, dict[str, Any]] = {
     "ten minutes en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {"stop": {"minutes": 10}}},
     "lowercased en-de": lowercased(),
@@ -72,6 +73,9 @@ PARTS: dict[str, dict[str, Any]] = {
     "default en-de": {"corpus": MULTI30K, "direction": "en-de", "settings": {}},
     "default de-en": {"corpus": MULTI30K, "direction": "de-en", "settings": {}},
     "default tatoeba en-de": {"corpus": TATOEBA, "direction": "en-de", "settings": {}},
+    # The end of the same runs with R-Drop, whose updates take twice as long.
+    "default en-de cooldown r-drop": {"corpus": MULTI30K, "direction": "en-de", "settings": COOLED},
+    "default tatoeba en-de cooldown r-drop": {"corpus": TATOEBA, "direction": "en-de", "settings": COOLED},
     # Nearly all pairs: about the least text that the table gives a small model, against a tiny one as for less text.
     "all tatoeba en-de": {"corpus": TATOEBA, "pairs": 165_000, "direction": "en-de", "settings": {}},
     "all tatoeba en-de tiny": {
