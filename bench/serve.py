@@ -10,7 +10,7 @@
 - gone: clients that go away at random moments: nothing is left waiting
 - stop: SIGTERM under load: every accepted request is answered, exit 0
 - slow, costly, markup: half heads, trickling bodies and answers that are not read; requests that cost most; hostile
-  HTML: a canary's 99th percentile over that of quiet times
+  HTML: a canary's 99th percentile over that of quiet times, and as a control the same while another server gets it
 - parsers: milliseconds of each parser on hostile input of the largest size that is taken (goal 50)
 """
 
@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument(
         "--parts", default="throughput,waiting,overload,fuzz,schema,gone,stop,slow,costly,markup,parsers"
     )
-    parser.add_argument("--seconds", type=float, default=20, help="of overload, and of each attack")
+    parser.add_argument("--seconds", type=float, default=20, help="of overload, and of each attack and its control")
     parser.add_argument("--requests", type=int, default=20_000, help="of fuzz")
     parser.add_argument("--gone", type=int, default=2000, help="clients that go away")
     given = parser.parse_args()

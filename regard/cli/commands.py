@@ -3,6 +3,7 @@
 import gc
 import inspect
 import os
+import stat
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated
@@ -73,6 +74,7 @@ def demo(
       regard demo translate --direction en-de
     """
     from regard.cli.demo import PAGE
+    from regard.files import refuse_other_kind
     from regard.look.marks import refuse_file_of_others
 
     name = task or DEMOS[0]
@@ -82,5 +84,6 @@ def demo(
     show = resolve_name(demos[name])
     if direction and "direction" not in inspect.signature(show).parameters:
         raise ConfigError(f"--direction {direction} is for translations; a demo of {name} has none, leave it out")
-    refuse_file_of_others(to / PAGE)  # before anything is learned
+    refuse_other_kind(to, stat.S_IFDIR)  # before anything is learned
+    refuse_file_of_others(to / PAGE)
     show(to, print_data, print_status, **({"direction": direction} if direction else {}))

@@ -43,7 +43,9 @@ KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".s
 # FastAPI by itself reports every request to OpenTelemetry, if that is set up here or by the environment.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 LONG_QUEUE = 4096  # connections that may wait in the system until they are taken
-COLLECT = (700, 4, 2000)  # the whole heap of a thousand connections is looked through rarely: that takes 50 ms
+# New objects are looked through for garbage a few hundred at a time, and the whole heap rarely: a thousand connections
+# take 50 ms.
+COLLECT = (300, 1, 10_000)
 GAUGES = "/gauges"  # a route of the process of costly requests
 TURN = 0.0002  # seconds, so that threads of documents give up their core at once
 SWITCH = 0.0005  # seconds that a thread keeps the interpreter while the event loop waits; by default 0.005

@@ -54,6 +54,9 @@ class Protocol(HttpToolsProtocol):
         self.pipeline.clear()
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
+        # asyncio's transport holds a method of its own: it would stay until garbage is looked for, and a burst of them
+        # would keep a request waiting for that.
+        vars(self.transport).pop("_read_ready_cb", None)
 
     def data_received(self, data: bytes) -> None:
         """Some bytes came."""

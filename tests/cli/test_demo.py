@@ -45,3 +45,14 @@ def test_a_model_of_the_users_own_is_not_replaced_by_a_demo(tmp_path, folder):
     code, _, err = run("demo", "answer", "--to", tmp_path)
     assert code == 1 and "was trained on other text than this demo's; move it away, or choose another folder" in err
     assert (tmp_path / "answer" / "model.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("leads_to", ["folder", "nowhere", "file"])
+def test_a_demo_writes_nothing_through_a_link(leads_to, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / leads_to)
+    code, _, err = run("demo", "classify", "--to", tmp_path / "link")
+    assert code == 1 and "it is a link" in err
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder", "link"]
+    assert (tmp_path / "file").read_text() == "mine"

@@ -1,11 +1,14 @@
 """Clients that take their time: each has a limit, and all together leave room for others."""
 
 import asyncio
+import gc
 import json
 import socket
 import threading
 import time
+import weakref
 from collections import Counter
+from functools import partial
 
 import pytest
 import uvicorn
@@ -186,3 +189,31 @@ def test_a_burst_of_requests_that_only_read_is_begun_one_at_a_time():
 
     asyncio.run(main())
     assert len(begun) == 30 and max(Counter(begun).values()) == 1
+
+
+def test_a_connection_that_is_over_leaves_nothing_to_be_looked_for():
+    """A burst of them would keep the next request waiting for the collector."""
+
+    async def run():
+        config = uvicorn.Config(lambda scope, receive, send: None, http=Protocol, lifespan="off")
+        config.load()
+        state = uvicorn.server.ServerState()
+        made = partial(Protocol, config=config, server_state=state, app_state={})
+        listening = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
+        with socket.create_connection(listening.sockets[0].getsockname()) as client:
+            client.sendall(b"GET / HT")
+            while not state.connections:
+                await asyncio.sleep(0.01)
+            over = [weakref.ref(one) for protocol in state.connections for one in (protocol, protocol.transport)]
+        for _ in range(500):
+            if not state.connections and not any(one() for one in over):
+                break
+            await asyncio.sleep(0.01)
+        listening.close()
+        return [one() for one in over]
+
+    gc.disable()
+    try:
+        assert asyncio.run(run()) == [None, None]
+    finally:
+        gc.enable()
