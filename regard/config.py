@@ -77,6 +77,7 @@ class ModelConfig(Section):
     buckets: int = Field(2**17, ge=2**8, le=2**26)  # of a classifier: rows of its table, which n-grams are hashed to
     labels: list[str] = []  # of a classifier: their names, in the order of their keys
     several_labels: bool = False  # of a classifier: whether a text may have any number of them
+    pooling: Literal["cls", "mean"] = "cls"  # of a classifier with an encoder: what of its states stands for the text
 
     @property
     def longest(self) -> int:

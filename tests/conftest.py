@@ -1,6 +1,7 @@
 """What several rooms' tests need: little corpora, a tokenizer, a model that was really trained for a moment."""
 
 import os
+import random
 import shutil
 import sys
 from collections.abc import Callable
@@ -160,6 +161,7 @@ def write_labelled(path: Path, count: int, **options) -> Path:
 
 
 # What a family of each kind is trained on for a moment: files, and settings beside SHORT.
+TOPICS = {"sport": "ball team goal", "music": "song band tune", "food": "soup bread salt", "travel": "train hotel road"}
 TASKS = ["translate", "write", "fill", "answer", "classify"]  # families that can be trained
 FAMILIES = {
     "write": {"text": {"tokenizer": "bpe", "vocab_size": 400}, "model": {"max_positions": 32}},
@@ -187,6 +189,20 @@ def family_files(tmp_path_factory, pairs) -> dict[str, dict[str, Path]]:
 def plan_of(events):
     """The plan among the events of a training."""
     return next(event for event in events if isinstance(event, regard.Plan))
+
+
+def write_topics(path, labels, count, seed=1):
+    """Texts of a few words of their topic among words of none."""
+    draw, rows = random.Random(seed), []
+    for number in range(count):
+        label = labels[number % len(labels)]
+        words = [
+            *draw.sample(TOPICS[label].split(), 2),
+            *draw.sample(["the", "a", "we", "they", "had", "was", "very", "old", "new", "day"], 5),
+        ]
+        draw.shuffle(words)
+        rows.append(f"{label}\t{' '.join(words)}")
+    return write_lines(path, rows)
 
 
 def family_settings(task: str, steps: int, **train) -> dict:

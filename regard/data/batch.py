@@ -94,6 +94,24 @@ class StoryBatch(Batch):
 
 
 @dataclass(frozen=True)
+class LabelledIds(Batch):
+    """Texts as rows of ids, and their labels."""
+
+    ids: Tensor  # (B, T) padded
+    labels: Tensor  # (B, most labels of a text) numbers of labels; -1 at padding
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What a classifier reads."""
+        return (self.ids,)
+
+    @property
+    def sample(self) -> Tensor:
+        """The ids of one text of it."""
+        return self.ids[0]
+
+
+@dataclass(frozen=True)
 class LabelBatch(Batch):
     """Texts as n-grams, and their labels."""
 
@@ -114,6 +132,11 @@ class LabelBatch(Batch):
         mine = torch.cat([torch.arange(int(b[first]), int(e[last - 1])) for b, e in zip(begins, ends, strict=True)])
         return replace(self, tokens=len(mine), ngrams=self.ngrams[mine], weights=self.weights[mine],
                        sizes=self.sizes[:, first:last], labels=self.labels[first:last])  # fmt: skip
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What a classifier reads."""
+        return self.ngrams, self.weights, self.sizes
 
     @property
     def sample(self) -> Tensor:

@@ -16,7 +16,7 @@ from regard.files import hash_file
 from regard.folder import ModelFolder
 from regard.text.tokenizer import Tokenizer
 from regard.training.lineage import describe_base
-from regard.training.recipe import Corpus, Recipe
+from regard.training.recipe import Corpus, Parts, Recipe
 
 Start = Path | tuple[Path, Path]  # a model, or an encoder and a decoder
 GENTLER = 0.25  # of the usual learning rate: weights that know something should not be shaken
@@ -55,15 +55,15 @@ class InitFrom:
         if isinstance(start, tuple):
             return cls._of_two(recipe, *start)
         folder = ModelFolder(start)
-        if folder.info.task != recipe.name:
+        adopted = recipe.adopt(folder, start, load) if recipe.adopt and folder.info.task != recipe.name else None
+        if folder.info.task != recipe.name and adopted is None:
             raise ConfigError(f"{start} is a model to {folder.info.task}; a model to {recipe.name} cannot be "
                               f"fine-tuned from it. Leave --from out to begin with fresh weights, or name a model to "
                               f"{recipe.name}")  # fmt: skip
-        opened = load(start, engine="torch")
+        shape, tokenizer, weights = adopted or _parts_of(load(start, engine="torch"))
         hashes = [hash_file(path) for path in folder.weights()]
         bases = [describe_base(folder, str(start), hashes)]
-        shape, weights = opened.model.config, opened.model.state_dict()
-        return cls(start.name, str(start), shape, opened.tokenizer, weights, hashes, bases)
+        return cls(start.name, str(start), shape, tokenizer, weights, hashes, bases)
 
     @classmethod
     def _of_two(cls, recipe: Recipe, encoder: Path, decoder: Path) -> InitFrom:
@@ -88,7 +88,7 @@ class InitFrom:
         model, tokenizer, weights = recipe.extend(corpus, self.model, self.tokenizer, self.weights)
         return replace(self, model=model, tokenizer=tokenizer, weights=weights)
 
-    def shape(self, wanted: Settings, usual_rate: float | None) -> Settings:
+    def shape(self, wanted: Settings, rates: dict[str, float]) -> Settings:
         """The settings, with the shape of this model; dropout is the one thing about it that may still be chosen."""
         given = wanted.get("model", {})
         if wanted.get("size") or set(given) - {"dropout"}:
@@ -99,9 +99,13 @@ class InitFrom:
         kept = self.model.model_dump()
         if self.model.encoder and "dropout" in given:
             kept["encoder"]["dropout"] = given["dropout"]
-        rate = usual_rate or GENTLER * default_learning_rate(self.model.width)
+        rate = rates.get(self.model.kind) or GENTLER * default_learning_rate(self.model.width)
         return merge(merge({"train": {"learning_rate": rate}}, wanted), {"model": kept | given})
 
     def keep(self, path: Path) -> None:
         """Writes the initial weights of the run; what is not among them is initialized by the run's seed."""
         write_tensors(path, self.weights, {})
+
+
+def _parts_of(opened: Any) -> Parts:
+    return opened.model.config, opened.tokenizer, opened.model.state_dict()

@@ -55,6 +55,26 @@ class LBFGS(torch.optim.Optimizer):
         memory |= {"weights": weights, "gradient": gradient}
         self._set(weights - group["lr"] * _divide_by_curvature(gradient, memory["moves"], memory["changes"]))
 
+    def continued(self, parameters: Iterable[Tensor], share: float) -> LBFGS:
+        """Another for these weights, which are like its own but perhaps of another step: it decays to where its own
+        began, by this share of the decay, and knows the curvature.
+        """
+        (group,) = self.param_groups
+        found = LBFGS(parameters, group["lr"], share * group["weight_decay"])
+        found._decay = share * self._decay
+        memory = self.state[group["params"][0]]
+        if memory:
+            kept = {name: memory[name] for name in ("begin", "moves", "changes")}
+            found.state[found.param_groups[0]["params"][0]] = kept
+        return found
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        """Back to the last weights that are known not to be too far: what came of the last step was not tried."""
+        memory = self.state[self.param_groups[0]["params"][0]]
+        if "weights" in memory:
+            self._set(memory["weights"])
+
     def _set(self, weights: Tensor) -> None:
         start = 0
         for p in self.param_groups[0]["params"]:

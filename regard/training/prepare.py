@@ -61,6 +61,11 @@ class DatasetInfo:
     bases: list[dict[str, Any]]  # the models it began from, if not with fresh weights
     teacher: dict[str, Any] | None = None  # the model whose output it learns from
 
+    @property
+    def split_off(self) -> list[Any]:
+        """The examples to validate on that are of the training files; none where they are of files of their own."""
+        return [] if any(role.startswith("valid_") for role in self.files) else self.valid
+
     @classmethod
     def of(cls, corpus: Corpus, store: TokenStore, record: dict[str, Any]) -> DatasetInfo:
         """Of a corpus that is encoded. record: as run.json has it."""
@@ -186,7 +191,7 @@ def _prepare_new(
     if init_from:
         with named(corpus.paths.values()):
             init_from = init_from.extended(recipe, corpus)
-    config = decide(recipe, corpus, init_from.shape(wanted, recipe.tuned_rate) if init_from else wanted)
+    config = decide(recipe, corpus, init_from.shape(wanted, recipe.tuned_rates) if init_from else wanted)
     refuse_unused(recipe, wanted, config)
     yield Preparing(LEARNING, 0)
     check()

@@ -139,9 +139,13 @@ class Recipe:
     # Of the text and a model that is fine-tuned on it: what the model is before the first step, as with more labels.
     extend: Callable[[Corpus, ModelConfig, Tokenizer, dict[str, Tensor]], Parts] | None = None
     kept_by_batches: tuple[str, ...] = ()  # of the weights it is fine-tuned from, what batches get as the array start.…
-    tuned_rate: float | None = None  # the learning rate of fine-tuning; else a quarter of the usual one
+    tuned_rates: dict[str, float] = field(default_factory=dict)  # of kinds: of fine-tuning; else a quarter of the usual
+    # Of the folder of another family's model, its path, and what opens one: what it is as one of this family, or None.
+    adopt: Callable[[ModelFolder, Path, Callable[..., Any]], Parts | None] | None = None
     # Of the finished model, the encoded text it learned from and the examples held out:
     artifacts: Callable[[nn.Module, dict[str, Array], list[Any], Tokenizer], Artifacts] = no_artifacts
+    # The finished model, the optimizer of its run, what it learned from, and what was held out of that, to learn from.
+    learn_held_out: Callable[[Any, Any, TrainBatches, list[Any], RunConfig, Check], None] | None = None
     # Of a model in training and the examples held out: its attention on a few of them.
     snapshot: Callable[[nn.Module, list[Any], Tokenizer], list[dict[str, Any]]] = no_snapshots
     # Launches instead of `training.launch`, as module:function, where a request may need several trainings.

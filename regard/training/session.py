@@ -83,9 +83,8 @@ class Session:
         return Plan(
             self.folder, self.config, self.recipe.unit, self.recipe.shape, self.dataset.examples,
             len(self.dataset.valid), [*self.dataset.left_out, *self.validator.left_out],
-            count_parameters(self.validation_model),
-            self.group.batches.batches_per_epoch, self.state.step, self.state.seconds, measured, self._left(), note,
-            advice, is_tuned=bool(self.dataset.bases), score=self.recipe.score,
+            count_parameters(self.validation_model), self.group.batches.batches_per_epoch, self.state.step,
+            self.state.seconds, measured, self._left(), note, advice, bool(self.dataset.bases), self.recipe.score,
         )  # fmt: skip
 
     def events(self) -> Iterator[Event]:
@@ -259,8 +258,7 @@ class Session:
         return problem.explain(MOST_SKIPPED, first, peak, text, good.step if good else 0)
 
     def _finish(self, reason: str) -> Finished:
-        """Scores the last weights too, unless they just were; the run itself does not count that score, so that it
-        resumes from here as if it had never ended."""
+        """Scores the last weights too, unless they just were; a run that is resumed does not count that score."""
         self._save()
         scores, step = self.state.best_scores, self.state.best_step
         is_last_best = False
@@ -270,6 +268,8 @@ class Session:
                 scores, step = last.scores, last.step
         if not is_last_best and step is not None:
             restore_weights(self.validation_model, self.store.get("best", step))
+        if (learn := self.recipe.learn_held_out) and (more := self.dataset.split_off):
+            learn(self.validation_model, self.trainer.optimizer, self.group.batches, more, self.config, self.check)
         problem = self._write_finished(step or 0, scores)
         self._make_copy()
         note = f"It opens here only: in transformers {problem}. Please report it with regard.json" if problem else None

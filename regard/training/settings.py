@@ -39,6 +39,7 @@ FOLLOWS = {
     "model.vocab_size": "the tokenizer; set text.vocab_size",
     "model.labels": "the files",
     "model.several_labels": "the files",
+    "model.pooling": "the encoder",
     "model.encoder": "the folders; give --encoder and --decoder",
     "model.start_id": "the folders; give --encoder and --decoder",
     "corpus_weights": "--also SOURCE,TARGET:WEIGHT",

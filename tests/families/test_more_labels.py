@@ -1,35 +1,22 @@
 """A classifier that learns on: steps that go too far, runs that are resumed, labels that come later."""
 
+import json
 import math
 import random
 
 import numpy as np
 import pytest
 import torch
-from conftest import family_settings, write_labelled, write_lines
+from conftest import family_settings, write_labelled, write_lines, write_topics
 
 import regard
 from regard.config import ModelConfig
-from regard.data.labelled import EncodedTexts
+from regard.data.labelled import EncodedTexts, label_batches
+from regard.families.classify.network import find_logits, label_loss
 from regard.model.labels import LabelAttention
-from regard.text.labels import Labelled
+from regard.text.labels import LabelFiles, Labelled, hold_out_labelled, read_labelled
 from regard.text.ngrams import LONGEST_REMEMBERED, MOST_REMEMBERED, _remembered, hash_word
-
-WORDS = {"sport": "ball team goal", "music": "song band tune", "food": "soup bread salt", "travel": "train hotel road"}
-
-
-def write_topics(path, labels, count, seed=1):
-    """Texts of a few words of their topic among words of none."""
-    draw, rows = random.Random(seed), []
-    for number in range(count):
-        label = labels[number % len(labels)]
-        words = [
-            *draw.sample(WORDS[label].split(), 2),
-            *draw.sample(["the", "a", "we", "they", "had", "was", "very", "old", "new", "day"], 5),
-        ]
-        draw.shuffle(words)
-        rows.append(f"{label}\t{' '.join(words)}")
-    return write_lines(path, rows)
+from regard.training.checkpoint import CheckpointStore
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +116,31 @@ def test_an_ngram_weighs_what_is_written_down_however_many_labels_there_are():
     assert np.allclose(texts.find_weights(labels, buckets), rarity * np.sqrt(most), atol=1e-5)
 
 
-def test_an_encoder_is_not_fine_tuned_to_classify_and_the_remedy_is_named(three, filler_folder, tmp_path):
+def test_a_model_of_another_kind_is_not_fine_tuned_to_classify_and_the_remedy_is_named(writer_folder, tmp_path):
     path = write_topics(tmp_path / "new.tsv", ["sport", "travel"], 20)
-    with pytest.raises(regard.ConfigError, match=r"is a model to fill; a model to classify .* Leave --from out"):
-        regard.train("classify", to=tmp_path / "m", start=filler_folder, text=path)
+    with pytest.raises(regard.ConfigError, match=r"is a model to write; a model to classify .* Leave --from out"):
+        regard.train("classify", to=tmp_path / "m", start=writer_folder, text=path)
     assert not (tmp_path / "m" / "config.json").exists()
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+def test_texts_that_are_held_out_are_learned_from_at_last_unless_they_were_given(is_given, tmp_path):
+    rows = write_topics(tmp_path / "rows.tsv", ["food", "music"], 80)
+    given = {"valid": write_topics(tmp_path / "valid.tsv", ["food", "music"], 20, seed=5)} if is_given else {}
+    settings = {"model": {"buckets": 4096}, "threads": 1}
+    regard.train("classify", to=tmp_path / "m", text=rows, settings=settings, **given)
+    model = regard.load(tmp_path / "m", engine="torch").model
+    best = CheckpointStore(tmp_path / "m" / "run" / "state").get("best", read_step(tmp_path / "m"))
+    assert model.temperature.equal(best["temperature"]) and model.table.equal(best["table"]) == is_given
+    texts = read_labelled(LabelFiles.of(given.get("valid", rows)))[0]
+    held_out = texts if is_given else hold_out_labelled(texts, 16, seed=1)[1]
+    batches = list(label_batches(held_out, model.config.labels, best["row_weights"].numpy()))
+    before = LabelAttention(model.config)
+    before.load_state_dict(best)
+    losses = [float(label_loss(find_logits(one, batches, lambda: None), torch.cat([b.labels for b in batches]), False))
+              for one in (model, before)]  # fmt: skip
+    assert losses[0] == losses[1] if is_given else losses[0] < losses[1]
+
+
+def read_step(folder):
+    return json.loads((folder / "regard.json").read_text(encoding="utf-8"))["step"]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 TOGETHER = 1024  # texts that are read before they are classified
 LETTERS_OF_A_WORD = 8  # or more, of texts whose words are so long that their letters are what costs
+MOST_TOKENS = 512  # of a text that an encoder reads
 UNLIKE = 0.5  # share of words never seen from which on a text is flagged
 
 
@@ -67,17 +68,25 @@ class Example:
 
 
 class Classifier(Embeds):
-    """A trained model that classifies texts; `encode` gives a vector of a text's n-grams."""
+    """A trained model that classifies texts; `encode` gives a vector of a text's n-grams, or its encoder's."""
 
+    auto_class = "AutoModelForSequenceClassification"  # where it has an encoder
     network = "regard.families.classify.network:read"
 
     @property
     def longest(self) -> int:
-        """Tokens of a text that are read: all there are."""
-        return sys.maxsize
+        """Tokens of a text that are read: all there are, or as many as an encoder has positions for."""
+        return min(MOST_TOKENS, self._config.longest) if self.has_encoder else sys.maxsize
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether an encoder reads the text, and not n-grams."""
+        return bool(self._config.kind == "bert")
 
     def sizes(self, texts: list[str]) -> list[int]:
         """In words, as they are counted: a tokenizer may take a thousand signs for one token it does not know."""
+        if self.has_encoder:
+            return super().sizes(texts)
         return [1 + max(len(split_words(text)), len(text) // LETTERS_OF_A_WORD) for text in texts]
 
     @property
@@ -118,13 +127,15 @@ class Classifier(Embeds):
         every = iter(texts)
         while some := list(islice(every, together)):
             texts_as_words = [split_words(text) for text in some]
-            found = self._predict([words for words in texts_as_words if words], top, unsure)
+            found = self._predict(
+                [text for text, words in zip(some, texts_as_words, strict=True) if words], top, unsure
+            )
             for words in texts_as_words:
                 if not words:  # there is nothing that a label could be of
                     yield Classification((), [])
                     continue
                 given, labels = next(found)
-                unknown = dict.fromkeys(word for word in words if self.tokenizer.id_of(word) is None)
+                unknown = dict.fromkeys(word for word in words if self._is_unknown(word))
                 is_unlike = sum(word in unknown for word in words) > UNLIKE * len(words)
                 yield Classification(given, labels, list(unknown), is_unlike)
 
@@ -174,13 +185,18 @@ class Classifier(Embeds):
         return found[0] if isinstance(texts, str) else found
 
     def notes(self, texts: Sequence[str]) -> list[str]:
-        """Nothing: all n-grams count, also those of words never seen."""
-        return []
+        """Nothing: all n-grams count, also those of words never seen. Of an encoder, as of others."""
+        return super().notes(texts) if self.has_encoder else []
 
     def vectors(self, texts: list[str]) -> Vectors:
-        """Vectors of length 1, (N, D), without torch."""
-        weights = self.model.row_weights.cpu().numpy() if self._fast is None else self._fast.row_weights
-        found = sketch([split_words(a_text(text)) for text in texts], weights)
+        """Vectors of length 1, (N, D); of n-grams without torch."""
+        some = [a_text(text) for text in texts]
+        if self.has_encoder:
+            queries = resolve_name("regard.families.classify.network:queries_of")
+            found = queries(self.model, self.tokenizer, some).numpy()
+        else:
+            weights = self.model.row_weights.cpu().numpy() if self._fast is None else self._fast.row_weights
+            found = sketch([split_words(text) for text in some], weights)
         length = np.linalg.norm(found, axis=1, keepdims=True)
         return found / np.maximum(length, np.float32(1e-12))
 
@@ -191,12 +207,14 @@ class Classifier(Embeds):
         """
         if not split_words(a_text(text)):
             raise CorpusError("the text has no word in it; there is nothing to look at")
-        seen: Inspection = resolve_name("regard.families.classify.look:look_at_labels")(self, text, why)
+        look = "look_at_tokens" if self.has_encoder else "look_at_labels"
+        seen: Inspection = resolve_name(f"regard.families.classify.look:{look}")(self, text, why)
         return seen
 
     def read_now(self) -> Self:
-        """Reads the table and the keys; the torch network is read where it is asked for."""
-        if self._fast is None and self._running.engine != "torch":
+        """Reads the table and the keys; the torch network is read where it is asked for, or where it is an encoder."""
+        has_table = self._folder.config.get("kind") != "bert" and self._folder.config.get("model_type") != "bert"
+        if self._fast is None and self._running.engine != "torch" and has_table:
             self._fast = LabelEngine(self._folder, self.tokenizer)
             return self
         return super().read_now()
@@ -206,7 +224,7 @@ class Classifier(Embeds):
         return self.model.config if self._fast is None else self._fast.config
 
     def _predict(
-        self, texts: list[list[str]], top: int | None, unsure: float
+        self, texts: list[str], top: int | None, unsure: float
     ) -> Iterator[tuple[tuple[str, ...], list[Label]]]:
         """Of each text: the labels that are given, none below the probability `unsure`; and the `top` likeliest."""
         names, several = self.labels, self._config.several_labels
@@ -218,11 +236,20 @@ class Classifier(Embeds):
             labels = [Label(names[number], value) for number, value in zip(numbers, probabilities, strict=True)]
             yield sure if probabilities[0] >= unsure else (), labels
 
-    def _logits(self, texts: list[list[str]]) -> Any:
+    def _logits(self, texts: list[str]) -> Any:
         """(texts, C)"""
+        if self.has_encoder:
+            return resolve_name("regard.families.classify.network:encoded_logits")(self.model, self.tokenizer, texts)
+        words = [split_words(text) for text in texts]
         if self._fast is not None:
-            return self._fast.logits(texts)
-        return resolve_name("regard.families.classify.network:logits_of")(self.model, texts)
+            return self._fast.logits(words)
+        return resolve_name("regard.families.classify.network:logits_of")(self.model, words)
+
+    def _is_unknown(self, word: str) -> bool:
+        """Whether it was never seen: none of the words of the training text, or a part of it is no token."""
+        if self.has_encoder:
+            return bool(self.tokenizer.has_unknown(self.tokenizer.encode(word)))
+        return self.tokenizer.id_of(word) is None
 
 
 def _confidence(truth: Sequence[tuple[str, ...]], found: Sequence[Classification]) -> tuple[list[float], list[bool]]:

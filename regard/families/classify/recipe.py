@@ -16,13 +16,16 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
-from regard.data.batch import LabelBatch
+from regard.data.batch import LabelBatch, LabelledIds
 from regard.data.labelled import EncodedTexts, encode_labelled, label_batches
 from regard.data.tokens import Array
 from regard.errors import ConfigError, CorpusError
 from regard.families import FAMILIES
+from regard.families.classify import encoded
 from regard.families.classify.look import PROBES, snapshot_labels
+from regard.families.classify.network import build as build_network
 from regard.families.classify.network import calibrate, find_logits, label_loss
+from regard.families.classify.refit import learn_held_out
 from regard.families.classify.settings import (
     DECAY,
     FIRM,
@@ -34,6 +37,7 @@ from regard.families.classify.settings import (
     NGRAMS,
     SIZES,
     STEPS,
+    TUNED_RATES,
     USES,
 )
 from regard.families.table import count_words
@@ -59,6 +63,7 @@ from regard.text.stream import ListedExamples
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import learn_words
 from regard.training.lbfgs import LBFGS
+from regard.training.optim import make_optimizer
 from regard.training.recipe import (
     Check,
     Corpus,
@@ -109,6 +114,8 @@ def read(files: LabelFiles, valid_files: LabelFiles | None, config: RunConfig) -
 
 def defaults(corpus: Corpus, kind: str, minutes: float | None) -> Settings:
     """The labels, a dimension for each, and a table that suits the text; the more text, the less weights decay."""
+    if kind == encoded.KIND:
+        return encoded.defaults(corpus)
     texts = corpus.examples.sample
     labels = name_labels(texts)
     width = _width(labels)
@@ -135,6 +142,8 @@ def _width(labels: Sized) -> int:
 
 def learn(corpus: Corpus, config: RunConfig, check: Check) -> Tokenizer:
     """Every word of the training text, by which unknown ones are found."""
+    if config.model.kind == encoded.KIND:
+        raise ConfigError(f"model.kind={encoded.KIND} is an encoder that is fine-tuned; name one with --from")
     if config.text.tokenizer != "word":
         raise ConfigError(f"text.tokenizer={config.text.tokenizer} is not one of a classifier; it reads words (word)")
     refuse_one_label(corpus.examples.sample)
@@ -152,6 +161,9 @@ def extend(corpus: Corpus, model: ModelConfig, tokenizer: Tokenizer, weights: di
     """A classifier that is fine-tuned gets the labels and words of this text beside its own; its table is kept."""
     texts = corpus.examples.sample
     labels = name_labels(texts, model.labels)
+    if model.kind == encoded.KIND:
+        refuse_one_label(texts) if not model.labels else None
+        return encoded.extend(model, labels, any(len(one.labels) > 1 for one in texts), tokenizer, weights)
     known = set(tokenizer.pieces) - {"[PAD]", "[UNK]"}
     more = [word for word, _ in _count_words(corpus).most_common(MOST_WORDS) if word not in known]
     words = learn_words((), [*known, *more[: max(0, MOST_WORDS - len(known))]])
@@ -173,11 +185,15 @@ def encode(examples: list[Labelled], tokenizer: Tokenizer, config: RunConfig) ->
         if len(one.labels) > 1 and not config.model.several_labels:
             raise CorpusError(f"{one.where} has {', '.join(map(repr, one.labels))}; the model that is fine-tuned gives "
                               f"one label a text; train a new one to give several")  # fmt: skip
+    if config.model.kind == encoded.KIND:
+        return encoded.encode(examples, tokenizer, config)
     return Encoded(encode_labelled(examples, config.model.labels, config.model.buckets))
 
 
 def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -> TrainBatches:
-    """All texts at every step, in as many parts as a step has."""
+    """All texts at every step, in as many parts as a step has; of an encoder, some of them."""
+    if config.model.kind == encoded.KIND:
+        return encoded.batches(arrays, tokenizer, config)
     texts = EncodedTexts.of(arrays)
     parts = config.train.grad_accumulation or 1
     weights = arrays.get("start.row_weights")
@@ -201,9 +217,15 @@ def validator(
     examples: list[Labelled], batches: TrainBatches, tokenizer: Tokenizer, config: RunConfig, check: Check
 ) -> Validator:
     """The loss of calibrated probabilities, accuracy and macro-F1 on held-out texts."""
-    model, weights = config.model, batches.whole[0]
-    held_out = list(label_batches(examples, model.labels, weights))
-    truth, kept = [one.labels for one in examples], {"row_weights": torch.from_numpy(weights)}
+    model, kept = config.model, dict[str, Tensor]()
+    held_out: list[Any]
+    if model.kind == encoded.KIND:
+        examples = sorted(examples, key=lambda one: len(one.text))  # of like length together
+        held_out = list(encoded.held_out_batches(examples, tokenizer, config))
+    else:
+        held_out = list(label_batches(examples, model.labels, batches.whole[0]))
+        kept = {"row_weights": torch.from_numpy(batches.whole[0])}
+    truth = [one.labels for one in examples]
 
     def give(logits: Tensor) -> list[tuple[str, ...]]:
         found = find_probabilities(logits.numpy(), several=model.several_labels)
@@ -228,7 +250,7 @@ def validator(
 
 def build(model: ModelConfig, tokenizer: Tokenizer) -> nn.Module:
     """A network with fresh weights; a label's key begins from the n-grams of its name."""
-    return LabelAttention(model, _rows_of_names(model))
+    return build_network(model, tokenizer.pad_id, () if model.kind == encoded.KIND else _rows_of_names(model))
 
 
 def _rows_of_names(model: ModelConfig) -> list[Tensor]:
@@ -237,30 +259,33 @@ def _rows_of_names(model: ModelConfig) -> list[Tensor]:
     return [torch.from_numpy(np.unique(np.concatenate([block[1] for block in one]))) for one in names]
 
 
-def loss(config: RunConfig) -> Callable[[Any, LabelBatch], tuple[Tensor, int]]:
+def loss(config: RunConfig) -> Callable[[Any, Any], tuple[Tensor, int]]:
     """Cross-entropy of the labels."""
 
-    def batch_loss(model: Any, batch: LabelBatch) -> tuple[Tensor, int]:
-        logits = model(batch.ngrams, batch.weights, batch.sizes)  # (B, C)
+    def batch_loss(model: Any, batch: LabelBatch | LabelledIds) -> tuple[Tensor, int]:
+        logits = model(*batch.inputs)  # (B, C)
         smoothing = config.train.label_smoothing
         return label_loss(logits, batch.labels, config.model.several_labels, smoothing), len(logits)
 
     return batch_loss
 
 
-def optimizer(model: nn.Module, config: TrainConfig) -> LBFGS:
-    """Every step sees all texts, and the loss is convex.
+def optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+    """Of n-grams, every step sees all texts, and the loss is convex.
 
     The bias of a model that is fine-tuned gives way to hundreds of texts only: a handful, perhaps of one label, does
     not show how frequent labels are.
     """
-    assert isinstance(model, LabelAttention)
+    if not isinstance(model, LabelAttention):
+        return make_optimizer(model, config)
     times = [FIRM if model.is_tuned and one is model.bias else 1.0 for one in model.parameters()]
     return LBFGS(model.parameters(), config.learning_rate or 1.0, config.weight_decay, times)
 
 
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
     """The files of a classifier; no class of another library has its shape, and config.json says so."""
+    if model.kind == encoded.KIND:
+        return encoded.pack(model, weights, tokenizer)
     return {
         "config.json": encode_json(own.export_config(model, "classify")),
         **tokenizer.files(),
@@ -271,7 +296,7 @@ def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -
 
 def snapshot(model: Any, valid: list[Labelled], tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """Its attention over the labels on a few held-out texts."""
-    return snapshot_labels(model, [one.text for one in valid])
+    return snapshot_labels(model, tokenizer, [one.text for one in valid])
 
 
 CLASSIFY = Recipe(
@@ -294,7 +319,9 @@ CLASSIFY = Recipe(
     pack=pack,
     where="regard.families.classify.recipe:CLASSIFY",
     snapshot=snapshot,
+    learn_held_out=learn_held_out,
     extend=extend,
     kept_by_batches=("row_weights",),
-    tuned_rate=1.0,
+    tuned_rates=TUNED_RATES,
+    adopt=encoded.adopt,
 )

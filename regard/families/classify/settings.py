@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.config import Settings
-from regard.training.settings import EVERY, setting_names
+from regard.training.settings import EVERY, STACKED, setting_names
 
 KINDS: dict[str, Settings] = {
     "ngrams": {
@@ -11,6 +11,10 @@ KINDS: dict[str, Settings] = {
         "text": {"tokenizer": "word", "lowercase": True},
         "train": {"learning_rate": 1.0, "warmup_steps": 1, "schedule": "constant", "label_smoothing": 0.0,
                   "max_grad_norm": 1e9, "average_checkpoints": 1},
+    },
+    "bert": {
+        "train": {"schedule": "constant", "cooldown": 0.9, "label_smoothing": 0.0, "weight_decay": 0.01,
+                  "average_checkpoints": 1},
     },
 }  # fmt: skip
 
@@ -29,5 +33,11 @@ DECAY = 0.1  # weight decay of a run, times its number of texts: logistic regres
 FIRM = 1000.0  # times as much as the table, the bias of a model that is fine-tuned decays to what it was
 STEPS = 60
 
-OWN = setting_names(model="buckets", train="held_out")
-USES = dict.fromkeys(KINDS, (EVERY | OWN) - setting_names(model="max_positions"))
+TUNED_RATES = {"ngrams": 1.0, "bert": 5e-5}  # learning rates of fine-tuning
+EPOCHS, MANY_TEXTS, MINUTES = 4, 20_000, 10.0  # of an encoder; of so many texts, half the epochs
+TOKENS, TOKENS_OF_A_WORD = 1024, 1.4  # of a batch; of a word, about
+
+USES = {
+    "ngrams": (EVERY | setting_names(model="buckets", train="held_out")) - setting_names(model="max_positions"),
+    "bert": STACKED | setting_names(text="max_length", train="held_out"),
+}

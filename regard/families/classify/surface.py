@@ -115,7 +115,16 @@ def compute(opened: Any, texts: list[str], is_wanted: Callable[[int], bool], top
     return found
 
 
+def describe_live(opened: Any) -> dict[str, Any]:
+    """What the page's script needs to know: no more; it computes n-grams."""
+    if opened.has_encoder:
+        raise ConfigError("a page computes classifiers of n-grams, and this one has an encoder; `regard serve` it "
+                          "instead, or record what it does with a text: --recorded")  # fmt: skip
+    return {}
+
+
 CLASSIFY = Surface(
     command, train, ClassifyBody, answer, offers={"embedding": embed}, shares_batches=True,
     page="regard.families.classify:classify.js", engine="regard.families.classify:classifier.js",
+    live=describe_live,
 )  # fmt: skip
