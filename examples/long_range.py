@@ -6,7 +6,8 @@ distance between mark and question.
 
 Attention reaches every place in one step, however far. LSTM and GRU have to carry the symbol through every step
 between, and what they should learn from fades on the way back; not for their gates, which are sigmoids and as
-differentiable as softmax. The convolution sees as far as its kernels reach, 13 places here, and nothing beyond. The
+differentiable as softmax: beginning by keeping what they hold, the GRU learns it over 64 steps in 600 updates, the LSTM
+not over 32. The convolution sees as far as its kernels reach, 13 places here, and nothing beyond. The
 linear layer reaches every place too, but with fixed weights: enough if the mark is always at the same place, not enough
 if it roams, because then where to look depends on the data. Fixed weights can at best name the commonest of the early
 symbols.

@@ -76,8 +76,8 @@ def _question(body: str) -> Question:
     return Question(before.strip(), tuple(text for _, text in choices), right, after.strip())
 
 
-def to_html(lesson: Lesson, number: int) -> str:
-    """A lesson as an element of the page, to be brought to life by course.js."""
+def to_html(lesson: Lesson, number: int, before: Lesson | None = None, after: Lesson | None = None) -> str:
+    """A lesson as an element of the page, to be brought to life by course.js; before, after: what it leads to."""
     return f"""<article id="{lesson.name}" data-needs="{lesson.needs or ""}" hidden>
 <h2>{number}. {to_inline(lesson.title)}</h2>
 {_paragraphs(lesson.text)}
@@ -94,8 +94,13 @@ one. Train it with <code>regard learn --prepare</code>, or name one of your own:
 {_choices(lesson.check, f"check-{lesson.name}", "data-right")}
 <p class="verdict" aria-live="polite"></p><div class="why" hidden>{_paragraphs(lesson.check.why)}</div></section>
 <section class="python"><h3>The same in Python</h3><pre><code>{escape(lesson.python)}</code></pre></section>
+<p class="turn">{_link(before, f"← {number - 1}.")}{_link(after, f"{number + 1}.", " →")}</p>
 </article>
 """
+
+
+def _link(lesson: Lesson | None, front: str, end: str = "") -> str:
+    return f'<a href="#{lesson.name}">{front} {to_inline(lesson.title)}{end}</a>' if lesson else ""
 
 
 def _choices(question: Question, name: str, mark: str) -> str:
@@ -108,7 +113,9 @@ def _choices(question: Question, name: str, mark: str) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    return "\n".join(f"<p>{to_inline(one)}</p>" for one in re.split(r"\n\s*\n", text) if one.strip())
+    parts = [one.strip() for one in re.split(r"\n\s*\n", text) if one.strip()]
+    kinds = [' class="formula"' if re.fullmatch(r"`[^`]+`", one) else "" for one in parts]
+    return "\n".join(f"<p{kind}>{to_inline(one)}</p>" for kind, one in zip(kinds, parts, strict=True))
 
 
 def to_inline(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 
 from regard.convert import page_parts
@@ -15,7 +16,7 @@ from regard.look.live import ENGINE, pack_model, read_engine_part
 from regard.look.marks import refuse_file_of_others
 
 PAGE = "index.html"
-SCRIPTS = ("course", "charts", "grad", "transformer")
+SCRIPTS = ("course", "controls", "charts", "grad", "networks", "transformer")
 
 
 def write_course(to: Path, models: list[Path], lessons: list[Lesson] | None = None) -> Path:
@@ -45,8 +46,10 @@ def make_course(models: list[Path], lessons: list[Lesson]) -> str:
     return "".join([
         make_head("The course", read_part("look.css") + read_part("app.css") + _read("course.css")),
         "<header><h1>regard · a course on attention</h1></header>\n",
-        f'<div class="course"><nav aria-label="Lessons"><ol>{links}</ol></nav>\n<div class="lessons">\n',
-        *(to_html(lesson, number) for number, lesson in enumerate(lessons, start=1)), "</div></div>\n",
+        '<div class="course"><nav aria-label="Lessons"><details><summary>All lessons</summary>',
+        f'<ol>{links}</ol></details></nav>\n<div class="lessons">\n',
+        *(to_html(*one) for one in zip(lessons, count(1), [None, *lessons], [*lessons[1:], None], strict=False)),
+        "</div></div>\n",
         *data, "<script>\n", "\n".join(scripts), "\ncourse.start();\n</script>\n</body>\n</html>\n",
     ])  # fmt: skip
 

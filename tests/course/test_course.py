@@ -2,6 +2,9 @@
 
 import re
 import shutil
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,12 +13,15 @@ from typer.testing import CliRunner
 
 import regard
 from regard.cli.commands import app
+from regard.config import RunConfig
 from regard.course import models as course_models
 from regard.course.lessons import parse_lesson, read_lessons, to_html
 from regard.course.page import make_course, write_course
 
 LESSONS = read_lessons()
 NAMES = [lesson.name for lesson in LESSONS]
+NUMBERS = re.compile(r"(?<!\w)-?\d+\.?\d*(?:e-?\d+)?")
+ROUNDING = ("order", "feed", "parallel", "labels")  # lessons whose Python computes one thing in two ways
 HOSTILE = "<script>window.bad = 1</script><img src=x onerror=window.bad=1>"
 
 
@@ -84,8 +90,52 @@ def test_every_question_is_checked(page, lesson):
 def test_every_lessons_python_runs(place, lesson, monkeypatch, capsys):
     monkeypatch.chdir(place)
     exec(compile(lesson.python, lesson.name, "exec"), {})
-    assert capsys.readouterr().out.strip()
-    assert len(lesson.python.strip().splitlines()) <= 10
+    printed = capsys.readouterr().out.strip()
+    assert printed
+    lines = [line for line in lesson.python.splitlines() if line]
+    assert len(lines) <= 10 and max(map(len, lines)) <= 88, "short enough to be read, and to fit on the page"
+    numbers = [float(one) for one in NUMBERS.findall(printed)]
+    if lesson.name in ROUNDING:
+        assert abs(numbers[0]) < 1e-5, printed
+    if lesson.name == "softmax":
+        assert numbers[:3] == pytest.approx([0.3333] * 3) and numbers[-3:] == [0, 0, 1]
+    if lesson.name == "heads":
+        eight, one, narrow, *_ = numbers
+        assert eight == one > narrow
+    if lesson.name == "logits":
+        assert numbers[:3] == [1, 7, 30522] and abs(numbers[3]) > 0.01 and numbers[4] == pytest.approx(1, abs=1e-3)
+    if lesson.name == "distance":
+        lstm, gru, block, slope = (number for number in numbers if number not in (512, 2048))
+        assert block > lstm > gru and 0 < slope < 0.25
+
+
+def test_a_pupil_on_a_telephone_goes_from_lesson_to_lesson(page):
+    """All fits, the list of lessons folds up, and what is done is marked."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(page.path.replace("index.html", "index.html?telephone#softmax"))
+    assert not page.locator("nav li").first.is_visible()
+    for before, after in pairwise(NAMES):
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, before
+        page.locator(f"article#{before} .turn a").last.click()
+        page.wait_for_selector(f"article#{after}:not([hidden])")
+    page.locator("article#glimpses[data-state='ready'] .predict input").first.check()
+    page.locator("article#glimpses [data-act='measure']").click()
+    page.wait_for_selector("article#glimpses[data-state='measured']")
+    page.locator("article#glimpses").get_by_role("button", name="best glimpse").click()
+    page.locator("article#glimpses .note").filter(has_text="1 glimpse.").wait_for()
+    page.locator("article#glimpses .check [data-right]").check()
+    assert page.locator("nav a.done").all_text_contents() == [LESSONS[-1].title]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1100, "height": 900})
+
+
+def test_a_network_of_one_size_holds_more_the_longer_the_row_is_only_if_it_attends(page):
+    held = page.evaluate("""() => Object.fromEntries(Object.entries(course.networks).map(([name, make]) => {
+        const network = make(engine.makeRandom(1), 20);
+        return [name, [network.held(5), network.held(50)]];
+    }))""")
+    assert held["attention"][1] == 10 * held["attention"][0]
+    assert held["LSTM"][0] == held["LSTM"][1] and held["GRU"][0] == held["GRU"][1]
 
 
 def test_who_may_see_the_future_has_a_lower_loss_and_writes_nonsense(page):
@@ -133,6 +183,21 @@ def test_without_a_model_a_lesson_says_how_to_get_one(page, tmp_path):
     assert page.trouble == []
 
 
+def test_every_lesson_names_parts_and_settings_that_there_are():
+    text = (Path(__file__).parents[2] / "docs" / "course.md").read_text(encoding="utf-8")
+    table = text.partition("| lesson |")[2].partition("\n\n")[0]
+    assert {int(number) for number in re.findall(r"\d+(?= [a-z])", table)} >= {*range(1, len(LESSONS) + 1)}
+    for room, name in re.findall(r"`([a-z_]+)\.(\w+)", table):
+        if room in ("model", "train", "text"):
+            assert name in type(getattr(RunConfig(), room)).model_fields, name
+        elif room == "regard":
+            assert hasattr(regard, name), name
+        elif find_spec(f"regard.model.{room}") is not None:
+            assert hasattr(import_module(f"regard.model.{room}"), name), name
+        else:
+            assert room in ("answerer", "translator", "filler"), room
+
+
 def test_only_folders_of_our_own_are_written_into(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = lambda *words: CliRunner().invoke(app, ["learn", *words])  # noqa: E731
@@ -158,6 +223,7 @@ def test_models_of_the_course_are_trained_once_and_in_less_than_ten_minutes(tmp_
     jobs = list(course_models.missing_models(tmp_path))
     assert {family for family, *_ in jobs} == {lesson.needs for lesson in LESSONS if lesson.needs}
     assert sum(settings.get("stop", {}).get("minutes", 1.5) for *_, settings in jobs) < 8
+    assert all("steps" in settings["stop"] for family, *_, settings in jobs if family != "answer")
     family, folder, files, settings = jobs[0]
     short = settings | {"stop": {"steps": 5}, "train": {"decay_steps": 150}, "model": {"restarts": 1}, "threads": 1}
     regard.train(family, to=folder, settings=short, **files)

@@ -44,6 +44,16 @@ def test_a_set_has_no_order(n, seed):
     assert torch.allclose(other_mixture, mixture, atol=1e-5)
 
 
+@pytest.mark.parametrize("count", [1, 3, 50])
+def test_the_same_weights_attend_to_any_number_of_inputs(count):
+    attention, x = MultiHeadAttention(8, heads=2), torch.randn(1, count, 8)
+    with regard.record_attention(attention) as recorded:
+        assert attention(x[:, :1], *attention.read(x)).shape == (1, 1, 8)
+    ((weights,),) = recorded.values()
+    assert weights.shape == (1, 2, 1, count)
+    assert torch.allclose(weights.sum(dim=-1), torch.ones(1, 2, 1))
+
+
 def test_temperature_goes_from_the_best_to_the_average():
     query, keys, values = torch.randn(4), torch.randn(6, 4), torch.randn(6, 3)
     best = (keys @ query).argmax()

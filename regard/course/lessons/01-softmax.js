@@ -2,6 +2,7 @@
 // Weights of scores that the pupil moves.
 course.experiments.softmax = (box) => {
   let scores = [1, 2, 3, 0, 2.5], names = ["a", "b", "c", "d", "e"], temperature = 1;
+  /** @type {(some: number[], heat?: number) => Float64Array} */
   const weigh = (some, heat = 1) => engine.softmax(Float64Array.from(some, (score) => score / heat));
   const { box: drawn, show } = course.drawing(() => {
     const weights = weigh(scores, temperature), entropy = -weights.reduce((sum, w) => sum + (w > 0 ? w * Math.log2(w) : 0), 0);

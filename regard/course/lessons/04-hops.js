@@ -1,11 +1,13 @@
 "use strict";
 // The memory network in the page, hop by hop, as it is, from zero, or with one table for all hops.
-course.experiments.hops = (box, { config, weights, tokenizer, routes }) => {
+course.experiments.hops = (box, { config, weights, tokenizer }) => {
   let story = "Brian is a frog.\nLily is gray.\nBrian is yellow.\nJulius is green.\nGreg is a frog.", question = "What color is Greg?", isZero = false, isOne = false;
   const pad = tokenizer.roles.pad ?? 0;
+  /** @type {(lines: string[], asked: string, zero: boolean, one: boolean) => { hops: number[][], answer: string, share: number }} */
   const run = (lines, asked, zero, one) => {
     const changed = one ? new Map([...weights].map(([name, tensor]) => [name, weights.get(name.replace(/^(words|times)\.\d+$/, (whole, kind) => (whole === `${kind}.${config.hops}` ? whole : `${kind}.0`))) ?? tensor])) : weights;
     const model = engine.makeAnswerer({ ...config, controller: zero ? "zero" : "question" }, changed, pad);
+    /** @type {(text: string) => number[]} */
     const known = (text) => tokenizer.encodePart(text).filter((id) => id !== tokenizer.roles.unknown);
     const { logits, hops } = model.read(lines.map(known), known(asked)), shares = engine.softmax(Float64Array.from(logits)), [best] = engine.largest(shares, 1);
     return { hops, answer: tokenizer.tokens([best])[0].trim(), share: shares[best] };
@@ -15,7 +17,7 @@ course.experiments.hops = (box, { config, weights, tokenizer, routes }) => {
   const { box: drawn, show } = course.drawing(() => {
     const told = lines();
     if (!told.length) throw new Error("the story has no sentence");
-    const { hops, answer, share } = run(told, question, isZero, isOne), unknown = routes["/api/answer"]({ story: told, question }).unknown;
+    const { hops, answer, share } = run(told, question, isZero, isOne), unknown = [...new Set([...told, question].flatMap((text) => tokenizer.unknown(text)))];
     const twice = hops.slice(1).filter((hop, i) => engine.largest(hop, 1)[0] === engine.largest(hops[i], 1)[0]).length;
     return [course.heat(told, hops.map((_, i) => `hop ${i + 1}`), told.map((_, s) => hops.map((hop) => hop[s])), { plain: true }),
       regard.make("p", { class: "answer" }, `${answer} (${regard.percent(share)})`),

@@ -3,15 +3,16 @@
 course.experiments.residual = (box, model) => {
   const width = 16, count = 5;
   // The length of the gradient at the input, and at each layer, of a stack with fresh weights.
-  const gradients = (layers, hasResidual, norm) => {
+  /** @type {(layers: number, hasResidual: boolean, norm: string, spread?: number) => number[]} */
+  const gradients = (layers, hasResidual, norm, spread = 0.5) => {
     const random = engine.makeRandom(11), input = course.fresh(count, width, random, 1), states = [input];
     let x = input;
-    const around = (layer) => {
+    const around = (/** @type {(given: Matrix) => Matrix} */ layer) => {
       const found = layer(norm === "pre" ? course.norm(x) : x), sum = hasResidual ? course.plus(found, x) : found;
       x = norm === "post" ? course.norm(sum) : sum;
     };
     for (let number = 0; number < layers; number++) {
-      const [query, key, value, output, down] = Array.from({ length: 5 }, () => course.fresh(width, width, random, 0.5 / Math.sqrt(width))), up = course.fresh(width, width, random, 0.5 / Math.sqrt(width));
+      const [query, key, value, output, down] = Array.from({ length: 5 }, () => course.fresh(width, width, random, spread / Math.sqrt(width))), up = course.fresh(width, width, random, spread / Math.sqrt(width));
       around((given) => {
         const scores = course.scale(course.multiply(course.multiply(given, query), course.transpose(course.multiply(given, key))), 1 / Math.sqrt(width));
         return course.multiply(course.multiply(course.softmax(scores), course.multiply(given, value)), output);
@@ -24,23 +25,25 @@ course.experiments.residual = (box, model) => {
     const ends = Math.hypot(...x.grad);
     return states.map((state) => Math.hypot(...state.grad) / (ends || 1));
   };
-  let layers = 20, norm = "none", text = "The old dog sees a young cat.";
+  let layers = 20, norm = "none", spread = 0.5, text = "The old dog drinks the water in the garden.";
   const { box: drawn, show } = course.drawing(() => {
-    const [kept, gone] = [true, false].map((is) => gradients(layers, is, norm)), log = (line) => line.map((value) => Math.max(0, 8 + Math.log10(Math.max(value, 1e-8))));
-    return [course.lines({ "with residuals": log(kept), without: log(gone) }, { across: "layer" }),
-      course.note(`Length of the gradient at the input, as a share of that at the end: ${kept[0].toExponential(1)} with residuals, ${gone[0].toExponential(1)} without. (The chart counts powers of ten above 1e-8.)`)];
+    const [kept, gone] = [true, false].map((is) => gradients(layers, is, norm, spread)), log = (/** @type {number[]} */ line) => line.map((value) => Math.max(0, 12 + Math.log10(Math.max(value, 1e-12))));
+    return [course.lines({ "with residuals": log(kept), without: log(gone) }, { across: "layer", most: 16, ticks: [[0, "10⁻¹²"], [4, "10⁻⁸"], [8, "10⁻⁴"], [12, "1"], [16, "10⁴"]] }),
+      course.note(`Length of the gradient at each layer, as a share of that at the end. At the input: ${course.power(kept[0])} with residuals, ${course.power(gone[0])} without.`)];
   });
+  const called = (/** @type {string} */ name) => name.replace(/^stack\.blocks\.(\d+)\.(\w+)_residual$/, (_, number, part) => `block ${Number(number) + 1}, ${part === "self" ? "attention" : "feed-forward"}`);
   const names = Array.from(model.weights.keys()).flatMap((name) => /^(stack\.blocks\.\d+\.\w+_residual)\.norm\.weight$/.exec(name)?.[1] ?? []);
   const { box: trained, show: showTrained } = course.drawing(() => {
     const ids = course.encode(model, text), own = course.pass(model, ids).loss, gone = names.map((name) => course.pass(model, ids, { residual: (one) => one !== name }).loss);
-    return [course.bars(["nothing taken away", ...names], [own, ...gone], Math.max(own, ...gone)), course.note("Loss of the text, in nats a token.")];
+    return [course.bars(["nothing taken away", ...names.map(called)], [own, ...gone], Math.max(own, ...gone)), course.note("Loss of the text, in nats a token.")];
   });
-  box.append(course.row(course.slider("layers", [1, 30, 1, layers], (value) => { layers = value; show(); }), course.select("norm", ["none", "pre", "post"], (value) => { norm = ["none", "pre", "post"][value]; show(); })), drawn,
-    regard.make("h3", {}, "The trained model, without one residual connection"), course.input("text", text, (value) => { text = value; showTrained(); }), trained);
+  box.append(course.row(course.slider("layers", [1, 30, 1, layers], (value) => { layers = value; show(); }), course.select("norm", ["none", "pre", "post"], (value) => { norm = ["none", "pre", "post"][value]; show(); }),
+    course.slider("size of the weights", [0.25, 2, 0.25, spread], (value) => { spread = value; show(); })), drawn,
+    course.heading("The trained model, without one residual connection"), course.input("text", text, (value) => { text = value; showTrained(); }), trained);
   show();
   showTrained();
   return { measure() {
     const [kept, gone] = [true, false].map((is) => gradients(20, is, "none")[0]), times = kept / gone;
-    return { choice: times > 1000 ? 2 : times > 3 ? 1 : 0, text: `Gradient at the input, as a share of that at the end: ${kept.toExponential(1)} with residuals, ${gone.toExponential(1)} without: ${times.toExponential(0)} times shorter.` };
+    return { choice: times > 1000 ? 2 : times > 3 ? 1 : 0, text: `Length of the gradient at the input, the one at the end being 1: ${course.power(kept)} with residuals, ${course.power(gone)} without.` };
   } };
 };

@@ -2,7 +2,7 @@
 // BERT's output layer with random weights: 7 hidden states times 30,522 rows of 768 numbers, which are drawn as they are needed.
 course.experiments.logits = async (box) => {
   const [count, width, size] = [7, 768, 30522];
-  const draw = (seed) => () => { // small and fast
+  const draw = (/** @type {number} */ seed) => () => { // small and fast
     seed = (seed + 0x6d2b79f5) | 0;
     let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
@@ -28,10 +28,10 @@ course.experiments.logits = async (box) => {
   let place = 0, factor = 1;
   const { box: drawn, show } = course.drawing(() => {
     const logits = found[place].map((value) => value * factor), shares = engine.softmax(Float64Array.from(logits)), best = engine.largest(logits, 8), likeliest = engine.largest(shares, 8);
-    return [course.heat(best.map((id) => `piece ${id}`), ["logit", "probability"], best.map((id) => [logits[id], shares[id]]), { digits: 5 }),
+    return [course.table(["logit", "probability"], best.map((id) => [`piece ${id}`, course.number(logits[id], 3), course.number(shares[id], 5)])),
       course.note(`Sum of the logits ${course.number(logits.reduce((sum, x) => sum + x, 0), 1)}, of the probabilities ${course.number(shares.reduce((sum, x) => sum + x, 0), 6)}. Largest logit: ${best[0]}, largest probability: ${likeliest[0]}.`)];
   });
-  box.append(course.row(course.slider("place", [0, 6, 1, 0], (value) => { place = value; show(); }), course.slider("all logits times", [0, 20, 0.5, 1], (value) => { factor = value; show(); })), drawn);
+  box.append(course.row(course.slider("place", [1, 7, 1, 1], (value) => { place = value - 1; show(); }), course.slider("all logits times", [0, 20, 0.5, 1], (value) => { factor = value; show(); })), drawn);
   show();
   return { measure() {
     const sum = found[0].reduce((total, x) => total + x, 0), least = found[0].reduce((a, b) => Math.min(a, b));

@@ -3,10 +3,9 @@
 course.experiments.labels = (box, model) => {
   const { tokenizer, weights, config } = model, { width } = config;
   const keys = engine.rows((weights.get("output.weight") ?? engine.need(weights, "embedding.table.weight")).data, width);
-  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-  const both = (text, temperature = 1) => {
+  const both = (/** @type {string} */ text, temperature = 1) => {
     const { logits, hidden } = course.pass(model, course.encode(model, text)), query = hidden.subarray(-width);
-    const own = engine.softmax(Float64Array.from(logits.at(-1), (value) => value / temperature)), attention = engine.softmax(Float64Array.from(keys, (key) => dot(key, query) / temperature));
+    const own = engine.softmax(Float64Array.from(logits[logits.length - 1], (value) => value / temperature)), attention = engine.softmax(Float64Array.from(keys, (key) => engine.dot(key, query) / temperature));
     return { own, attention, query };
   };
   let text = "The old dog", temperature = 1;
@@ -14,7 +13,7 @@ course.experiments.labels = (box, model) => {
     const { own, attention } = both(text, temperature), best = engine.largest(own, 8);
     const mixture = new Float64Array(width);
     attention.forEach((share, id) => keys[id].forEach((value, i) => { mixture[i] += share * value; }));
-    const [near] = engine.largest(Float64Array.from(keys, (key) => dot(key, mixture) / (Math.hypot(...key) || 1)), 1);
+    const [near] = engine.largest(Float64Array.from(keys, (key) => engine.dot(key, mixture) / (Math.hypot(...key) || 1)), 1);
     return [course.heat(tokenizer.tokens(best), ["last softmax", "attention"], best.map((id) => [own[id], attention[id]]), { digits: 4 }),
       course.note(`The mixture of all label vectors is most like “${regard.shown(tokenizer.tokens([near])[0])}”.`)];
   });
@@ -22,6 +21,6 @@ course.experiments.labels = (box, model) => {
   show();
   return { measure() {
     const { own, attention } = both("The old dog"), most = Math.max(...own.map((p, i) => Math.abs(p - attention[i])));
-    return { choice: most < 1e-5 ? 0 : most < 0.05 ? 1 : 2, text: `${keys.length} labels of width ${width}; largest difference of two probabilities: ${most.toExponential(1)}.` };
+    return { choice: most < 1e-5 ? 0 : most < 0.05 ? 1 : 2, text: `${keys.length} labels of width ${width}; largest difference of two probabilities: ${course.tiny(most)}.` };
   } };
 };

@@ -1,86 +1,80 @@
 "use strict";
-// Controls and charts of the lessons: numbers as bars, as a table of shades, as lines. Text is always text.
+// Charts of the lessons: numbers as bars, as a table, as a table of shades, as lines. Text is always text.
+
+/** @param {number} value @param {number} [digits] */
 course.number = (value, digits = 3) => (Math.abs(value) > 0 && Math.abs(value) < 10 ** -digits ? value.toExponential(1) : value.toFixed(digits));
 
-course.label = (text) => (text === "" ? "" : regard.shown(text));
+/** A difference that ought to be nothing: its power of ten. @param {number} value */
+course.tiny = (value) => (value === 0 ? "0" : value.toExponential(1));
 
-course.slider = (label, [least, most, step, value], change) => {
-  const shown = regard.make("output", {}, String(value));
-  const input = regard.make("input", { type: "range", min: least, max: most, step, value, "aria-label": label, oninput: (event) => {
-    shown.textContent = event.target.value;
-    change(Number(event.target.value));
-  } });
-  return regard.make("label", { class: "slider" }, `${label} `, input, " ", shown);
-};
+/** A number that may be of any size: as it is, or as a power of ten. @param {number} value */
+course.power = (value) => (value >= 0.001 && value < 1000 ? course.number(value, 2) : `10${[...String(Math.round(Math.log10(value)))].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(sign)])).join("")}`);
 
-course.button = (label, act) => regard.make("button", { type: "button", onclick: act }, label);
+/** A token as a label; the mark that begins a text by a word. @param {string} text */
+course.label = (text) => (text === "" ? "" : /^<(s|\|endoftext\|)>$/.test(text) ? "begin" : regard.shown(text));
 
-course.select = (label, options, change) => regard.make("label", {}, `${label} `, regard.make("select", { "aria-label": label, onchange: (event) => change(event.target.selectedIndex) },
-  ...options.map((option) => regard.make("option", {}, option))));
-
-course.tick = (label, change) => regard.make("label", {}, regard.make("input", { type: "checkbox", onchange: (event) => change(event.target.checked) }), ` ${label}`);
-
-course.input = (label, value, change) => {
-  const field = regard.make("input", { type: "text", "aria-label": label, oninput: (event) => change(event.target.value) });
-  field.value = value;
-  return regard.make("label", { class: "wide" }, `${label} `, field);
-};
-
-course.area = (label, value, change) => {
-  const field = regard.make("textarea", { "aria-label": label, rows: value.split("\n").length + 1, oninput: (event) => change(event.target.value) });
-  field.value = value;
-  return regard.make("label", { class: "wide" }, label, field);
-};
-
-course.row = (...parts) => regard.make("div", { class: "controls" }, ...parts);
-course.note = (text) => regard.make("p", { class: "note" }, text);
-
-// A bar for each number, 1 being the whole width unless `most` says otherwise.
-course.bars = (labels, values, most = 1) => regard.make("table", { class: "bars" }, ...labels.map((label, i) => regard.make("tr", {},
+/** A bar for each number, 1 being the whole width unless `most` says otherwise. @param {string[]} labels @param {ArrayLike<number>} values @param {number} [most] @param {number} [digits] */
+course.bars = (labels, values, most = 1, digits = 3) => regard.make("table", { class: "bars" }, ...labels.map((label, i) => regard.make("tr", {},
   regard.make("th", {}, course.label(label)),
-  regard.make("td", {}, regard.make("span", { class: "bar", style: `width:${Math.max(0, Math.min(1, values[i] / most)) * 16}em` })),
-  regard.make("td", { class: "number" }, course.number(values[i])))));
+  regard.make("td", { class: "room" }, regard.make("span", { class: "bar", style: `width:${100 * Math.max(0, Math.min(1, values[i] / most))}%` })),
+  regard.make("td", { class: "number" }, course.number(values[i], digits)))));
 
-// A table of numbers, shaded by their size; of both signs in two colors. null is a cell that may not be attended to; plain:
-// small numbers are 0.
-course.heat = (rows, columns, values, { digits = 2, act = null, plain = false } = {}) => {
-  const finite = values.flat().filter((value) => value !== null && Number.isFinite(value));
+/** A plain table. @param {string[]} columns @param {(string | number)[][]} rows the first cell of each is its name */
+course.table = (columns, rows) => regard.make("div", { class: "scroll" }, regard.make("table", { class: "facts" },
+  regard.make("tr", {}, regard.make("th"), ...columns.map((column) => regard.make("th", {}, column))),
+  ...rows.map(([name, ...cells]) => regard.make("tr", {}, regard.make("th", {}, String(name)), ...cells.map((cell) => regard.make("td", { class: "number" }, String(cell)))))));
+
+/**
+ * A table of numbers, shaded by their size; of both signs in two colors. null is a cell that may not be attended to.
+ * plain: small numbers are 0 · bare: shades alone, the number when one points at it · act: what a click on a cell does
+ * @param {string[]} rows @param {string[]} columns @param {(number | null)[][]} values
+ * @param {{ digits?: number, act?: ((y: number, x: number) => void) | null, plain?: boolean, bare?: boolean }} [how]
+ */
+course.heat = (rows, columns, values, { digits = 2, act = null, plain = false, bare = false } = {}) => {
+  const finite = values.flat().filter((value) => value !== null && Number.isFinite(value)).map(Number);
   const most = Math.max(1e-9, ...finite.map(Math.abs));
-  const cell = (value, y, x) => {
-    const isShown = value !== null && Number.isFinite(value);
-    const share = isShown ? Math.abs(value) / most : 0, color = value < 0 ? "214,111,16" : "36,104,166";
-    return regard.make("td", { class: "number", style: isShown ? `background:rgba(${color},${(0.75 * share).toFixed(3)})` : "background:repeating-linear-gradient(45deg,#8884,#8884 3px,#8880 3px,#8880 6px)",
-      ...(act ? { onclick: () => act(y, x), tabindex: 0, role: "button" } : {}) }, isShown ? (plain ? value.toFixed(digits) : course.number(value, digits)) : "");
+  const cell = (/** @type {number | null} */ value, /** @type {number} */ y, /** @type {number} */ x) => {
+    const isShown = value !== null && Number.isFinite(value), text = isShown ? (plain ? value.toFixed(digits) : course.number(value, digits)) : "";
+    const style = isShown ? `--share:${((75 * Math.abs(value)) / most).toFixed(1)}%` : "";
+    const kind = isShown ? `number ${value < 0 ? "below" : "shade"}` : "masked";
+    const clicked = act && { onclick: () => act(y, x), onkeydown: (/** @type {any} */ event) => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); act(y, x); } }, tabindex: 0, role: "button", "aria-label": `${rows[y]}, ${columns[x]}: ${text || "masked"}` };
+    return regard.make("td", { class: kind, style, ...(bare && isShown ? { title: `${rows[y]} → ${columns[x]}: ${text}` } : {}), ...(clicked ?? {}) }, bare ? "" : text);
   };
-  return regard.make("div", { class: "scroll" }, regard.make("table", { class: "heat" },
-    regard.make("tr", {}, regard.make("th"), ...columns.map((column) => regard.make("th", {}, course.label(column)))),
+  return regard.make("div", { class: "scroll" }, regard.make("table", { class: bare ? "heat bare" : "heat" },
+    regard.make("tr", {}, regard.make("th"), ...columns.map((column) => regard.make("th", {}, regard.make("span", {}, course.label(column))))),
     ...values.map((row, y) => regard.make("tr", {}, regard.make("th", {}, course.label(rows[y])), ...row.map((value, x) => cell(value, y, x))))));
 };
 
-// Lines over steps, each with its name at its end.
-course.lines = (series, { most = null, across = "step" } = {}) => {
-  const [width, height] = [560, 200], space = "http://www.w3.org/2000/svg", colors = ["#2468a6", "#d66f10", "#2a8a57", "#8a4fa3", "#8a8a2a"];
+/**
+ * Lines over steps, each with its name at its end. ticks: what stands at certain heights, else the largest number
+ * @param {Record<string, number[]>} series @param {{ most?: number | null, across?: string, ticks?: [number, string][] | null }} [how]
+ */
+course.lines = (series, { most = null, across = "step", ticks = null } = {}) => {
+  const [width, height, left] = [520, 200, 44], space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
-  const draw = (name, attributes, text = "") => {
+  const draw = (/** @type {string} */ name, /** @type {Record<string, string | number>} */ attributes, text = "") => {
     const part = document.createElementNS(space, name);
     for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, String(value));
     part.textContent = text;
     svg.append(part);
   };
-  svg.setAttribute("viewBox", `0 0 ${width + 150} ${height + 24}`);
+  svg.setAttribute("viewBox", `0 0 ${width + 160} ${height + 24}`);
   svg.setAttribute("class", "chart");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", Object.entries(series).map(([name, line]) => `${name}: from ${course.number(line[0])} to ${course.number(line[line.length - 1])}`).join("; "));
   const all = Object.values(series).flat(), top = most ?? Math.max(...all, 1e-9), long = Math.max(...Object.values(series).map((line) => line.length));
-  draw("path", { d: `M30 0V${height}H${width}`, class: "axis" });
-  draw("text", { x: 26, y: 10, "text-anchor": "end" }, course.number(top, 1));
+  const up = (/** @type {number} */ value) => height - (Math.max(0, Math.min(value, top)) / top) * (height - 10);
+  draw("path", { d: `M${left} 0V${height}H${width}`, class: "axis" });
+  for (const [value, text] of ticks ?? [[0, "0"], [top, course.number(top, 1)]]) draw("text", { x: left - 5, y: up(Number(value)) + 4, "text-anchor": "end" }, String(text));
   draw("text", { x: width, y: height + 18, "text-anchor": "end" }, `${across} ${long - 1}`);
-  const ends = [];
+  const ends = /** @type {number[]} */ ([]);
   Object.entries(series).forEach(([name, line], i) => {
-    const place = (value, step) => `${(30 + (step / Math.max(1, long - 1)) * (width - 30)).toFixed(1)},${(height - (Math.min(value, top) / top) * (height - 4)).toFixed(1)}`;
-    draw("polyline", { points: line.map(place).join(" "), stroke: colors[i % colors.length] });
-    let y = height - (Math.min(line.at(-1), top) / top) * (height - 4) + 4;
+    const points = line.map((value, step) => `${(left + (step / Math.max(1, long - 1)) * (width - left)).toFixed(1)},${up(value).toFixed(1)}`);
+    draw("polyline", { points: points.join(" "), class: `series-${i % 5}` });
+    let y = up(line[line.length - 1]) + 4;
     while (ends.some((other) => Math.abs(other - y) < 14)) y += y < 40 ? 14 : -14;
     ends.push(y);
-    draw("text", { x: width + 6, y, fill: colors[i % colors.length] }, `${name} ${course.number(line.at(-1), 2)}`);
+    draw("text", { x: width + 6, y, class: `series-${i % 5}` }, ticks ? name : `${name} ${course.number(line[line.length - 1], 2)}`);
   });
   return svg;
 };

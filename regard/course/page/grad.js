@@ -2,8 +2,13 @@
 // Reverse-mode automatic differentiation of matrices, for experiments that train something while the pupil waits.
 // A matrix knows its gradient and how to pass it back; `course.back(loss)` fills all gradients.
 course.Matrix = class {
+  /** @param {number} rows @param {number} columns @param {Float64Array} [data] @param {Matrix[]} [from] @param {(grad: Float64Array) => void} [pass] */
   constructor(rows, columns, data, from = [], pass = () => {}) {
-    Object.assign(this, { rows, columns, data: data ?? new Float64Array(rows * columns), from, pass });
+    this.rows = rows;
+    this.columns = columns;
+    this.data = data ?? new Float64Array(rows * columns);
+    this.from = from;
+    this.pass = pass;
     this.grad = new Float64Array(rows * columns);
   }
 };
@@ -17,8 +22,8 @@ course.fresh = (rows, columns, random, spread = 1 / Math.sqrt(rows)) => {
 };
 
 course.back = (loss) => {
-  const order = [], seen = new Set();
-  const visit = (node) => {
+  const order = /** @type {Matrix[]} */ ([]), seen = new Set();
+  const visit = (/** @type {Matrix} */ node) => {
     if (seen.has(node)) return;
     seen.add(node);
     node.from.forEach(visit);
@@ -49,7 +54,7 @@ course.multiply = (a, b) => {
 };
 
 course.transpose = (x) => {
-  const flip = (data, rows, columns) => Float64Array.from({ length: data.length }, (_, i) => data[(i % rows) * columns + Math.floor(i / rows)]);
+  const flip = (/** @type {Float64Array} */ data, /** @type {number} */ rows, /** @type {number} */ columns) => Float64Array.from({ length: data.length }, (_, i) => data[(i % rows) * columns + Math.floor(i / rows)]);
   return new course.Matrix(x.columns, x.rows, flip(x.data, x.rows, x.columns), [x], (grad) => flip(grad, x.columns, x.rows).forEach((value, i) => { x.grad[i] += value; }));
 };
 
@@ -95,7 +100,7 @@ course.softmax = (a, may = () => true) => {
 
 // Each row less its mean, divided by its standard deviation.
 course.norm = (a, epsilon = 1e-5) => {
-  const found = new Float64Array(a.data.length), m = a.columns, scales = [];
+  const found = new Float64Array(a.data.length), m = a.columns, scales = /** @type {number[]} */ ([]);
   for (let r = 0; r < a.rows; r++) {
     const row = a.data.subarray(r * m, (r + 1) * m), mean = row.reduce((sum, x) => sum + x, 0) / m;
     scales[r] = 1 / Math.sqrt(row.reduce((sum, x) => sum + (x - mean) ** 2, 0) / m + epsilon);
@@ -110,13 +115,12 @@ course.norm = (a, epsilon = 1e-5) => {
   });
 };
 
-// Some rows, some columns, and parts side by side.
+// Some rows, and parts side by side.
 course.pick = (a, rows) => {
   const m = a.columns, found = new Float64Array(rows.length * m);
   rows.forEach((from, to) => found.set(a.data.subarray(from * m, (from + 1) * m), to * m));
   return new course.Matrix(rows.length, m, found, [a], (grad) => rows.forEach((from, to) => { for (let c = 0; c < m; c++) a.grad[from * m + c] += grad[to * m + c]; }));
 };
-course.columns = (a, start, end) => course.transpose(course.pick(course.transpose(a), Array.from({ length: end - start }, (_, i) => start + i)));
 course.beside = (...parts) => {
   const m = parts.reduce((sum, part) => sum + part.columns, 0), n = parts[0].rows, found = new Float64Array(n * m);
   let at = 0;

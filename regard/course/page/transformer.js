@@ -3,17 +3,17 @@
 // switches: scale, mask, residual(name), norm(name), average (one map for all heads), zero (a place whose vector is set to 0).
 course.pass = ({ config, weights }, ids, { scale = true, mask = true, residual = () => true, norm = () => true, average = false, zero = null } = {}) => {
   const { width, heads } = config, groups = config.kv_heads ?? heads, size = width / heads, deep = config.value_width ?? size, count = ids.length;
-  const table = engine.need(weights, "embedding.table.weight"), learned = weights.get("stack.positions.table"), maps = [], steps = [];
+  const table = engine.need(weights, "embedding.table.weight"), learned = weights.get("stack.positions.table"), maps = /** @type {number[][][][]} */ ([]), steps = /** @type {Steps[]} */ ([]);
   let x = engine.embed(table, ids);
   if (config.positions !== "rotary") ids.forEach((_, p) => engine.add(x.subarray(p * width, (p + 1) * width), learned ? learned.data.subarray(p * width, (p + 1) * width) : engine.sinusoids(p, width)));
   if (zero !== null) x.fill(0, zero * width, (zero + 1) * width);
   x = engine.readNorm(weights, "stack.input_norm", config.epsilon)(x);
 
-  const attention = (name) => (given) => {
-    const project = (part) => engine.readLinear(weights, `${name}.${part}`)(given), places = ids.map((_, p) => p);
+  const attention = (/** @type {string} */ name) => (/** @type {Float32Array} */ given) => {
+    const project = (/** @type {string} */ part) => engine.readLinear(weights, `${name}.${part}`)(given), places = ids.map((_, p) => p);
     const [query, key, value] = ["query", "key", "value"].map(project);
     if (config.positions === "rotary") { engine.rotate(query, heads, places, config.rotary_base); engine.rotate(key, groups, places, config.rotary_base); }
-    const dot = (h, t, s) => {
+    const dot = (/** @type {number} */ h, /** @type {number} */ t, /** @type {number} */ s) => {
       let sum = 0;
       const group = Math.floor((h * groups) / heads);
       for (let i = 0; i < size; i++) sum += query[(t * heads + h) * size + i] * key[(s * groups + group) * size + i];
@@ -36,8 +36,8 @@ course.pass = ({ config, weights }, ids, { scale = true, mask = true, residual =
     steps.push({ products, scaled, masked, shares, mixed: products.map((_, h) => ids.map((__, t) => [...mixed.subarray((t * heads + h) * deep, (t * heads + h) * deep + deep)])) });
     return engine.readLinear(weights, `${name}.output`)(mixed);
   };
-  const around = (name, layer) => {
-    const normed = norm(name) ? engine.readNorm(weights, `${name}.norm`, config.epsilon) : (some) => some, isPre = config.norm === "pre";
+  const around = (/** @type {string} */ name, /** @type {Layer} */ layer) => {
+    const normed = norm(name) ? engine.readNorm(weights, `${name}.norm`, config.epsilon) : (/** @type {Float32Array} */ some) => some, isPre = config.norm === "pre";
     const found = layer(isPre ? normed(x) : x), sum = residual(name) ? engine.add(found, x) : found;
     x = isPre ? sum : normed(sum);
   };
