@@ -43,6 +43,20 @@ test("a token is shown on one line with nothing invisible in it", () => {
   assert.deepEqual(["", " ", " dog", "a\nb", "a\tb", "a\u0007b\u2028c", "    ", "\n  ", "a b"].map(regard.shown), ["∅", "␣", "dog", "a⏎b", "a⇥b", "a�b�c", "␣×4", "⏎␣×2", "a b"]);
 });
 
+test("words are found in scripts without spaces, and each begins where it stands in the text", () => {
+  for (const text of ["The old  dog.", "今日は古い犬を見る。", "犬 hat 水", "כלב ישן"]) {
+    const words = regard.wordsOf(text);
+    assert.ok(words.length >= 2 && words.every(({ word, start }) => text.slice(start, start + word.length) === word));
+    assert.equal(words.map(({ word }) => word).join(""), text.replace(/\s+/g, ""));
+  }
+  assert.deepEqual(["כלב", "1. الكلب", "dog", "犬", ""].map(regard.isRightToLeft), [true, true, false, false, false]);
+});
+
+test("words are shown first where there are several, and subwords where a sentence is one word", () => {
+  const words = (rows, row_words) => regard.hasWords({ rows, row_words, columns: ["a", " dog"], column_words: [0, 1] });
+  assert.deepEqual([words(["ein", "Haus"], [0, 0]), words(["犬は", "水を", "見る", "。", "</s>"], [0, 0, 0, 0, null]), words(["犬", " 猫"], [0, 1])], [true, false, true]);
+});
+
 test("newline, space and no-break space are three signs", () => {
   assert.equal(new Set(["\n", " ", "\u00a0", "\t", "\n\n"].map(regard.shown)).size, 5);
 });

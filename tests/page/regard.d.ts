@@ -315,6 +315,10 @@ interface Regard {
   headRow(texts: string[], numbers?: number[]): HTMLElement;
   scroll(label: string, ...children: Child[]): HTMLElement;
   cut(text: string, most: number): string;
+  wordsOf(text: string): { word: string; start: number }[];
+  isRightToLeft(text: string): boolean;
+  spaceless: RegExp;
+  hasWords(kind: Pick<Kind, "rows" | "columns" | "row_words" | "column_words">): boolean;
 
   matrix(canvas: HTMLCanvasElement, table: Table, state: Moved, readout: HTMLElement, more?: { axes?: Axes; room?: number; pick?: (at: Cross) => void }): void;
   matrixFont: string;
@@ -459,6 +463,7 @@ interface Regard {
   ticks(low: number, high: number, isLog: boolean): number[];
   brief(value: number): string;
   axis(values: number[], from: number, to: number): { isLog: boolean; ticks: number[]; at(value: number): number };
+  curveNames: Record<string, string>;
   curve(name: string, points: [number, number][], mark?: number | null): HTMLElement;
   curves(): { box: HTMLElement; show(events: Record<string, any>[]): void; mark(step: number): void };
 }

@@ -13,13 +13,15 @@ regard.panels.translate = (model) => {
   let prefix = "";
 
   const show = (/** @type {Translated} */ found) => {
-    const words = found.text.split(/\s+/).filter(Boolean), sources = found.source_tokens.join("").split(/\s+/).filter(Boolean);
+    const words = regard.wordsOf(found.text), sources = found.source_tokens.join("").split(/\s+/).filter(Boolean);
     const mine = sources.map((word) => regard.make("span", { class: "token" }, word));
-    const theirs = words.map((word, place) => regard.make("span", { class: "token", tabindex: "0", "data-word": place,
-      onclick: () => offer(words, place) }, word));
+    const theirs = words.map(({ word, start }, place) => regard.make("span", { class: "token", tabindex: "0", "data-word": place,
+      onclick: () => offer(found.text.slice(0, start), word) }, word));
+    const blanks = words.map(({ word, start }) => found.text.slice(0, start + word.length).split(/\s+/).filter(Boolean).length - 1); // the place of each among those between blanks
     const light = (/** @type {string} */ side, /** @type {number} */ place, /** @type {boolean} */ isOn) => {
       for (const [s, t] of found.alignment) {
-        if ((side === "target" ? t : s) === place) (side === "target" ? mine[s] : theirs[t])?.classList.toggle("lit", isOn);
+        if (side === "target" && t === blanks[place]) mine[s]?.classList.toggle("lit", isOn);
+        if (side === "source" && s === place) theirs.forEach((span, i) => { if (blanks[i] === t) span.classList.toggle("lit", isOn); });
       }
     };
     for (const side of ["source", "target"]) {
@@ -29,7 +31,7 @@ regard.panels.translate = (model) => {
       });
     }
     echo.replaceChildren(...mine.flatMap((span) => [span, " "]));
-    target.replaceChildren(...theirs.flatMap((span) => [span, " "]));
+    target.replaceChildren(...theirs.flatMap((span, place) => [/\s$/.test(found.text.slice(0, words[place].start)) ? " " : "", span]));
     caption.hidden = tree.hidden = false;
     tree.replaceChildren(regard.make("summary", {}, "Best translations", regard.make("small", {}, " · log-probability; 0 would be certain")), regard.beamTree([found, ...found.alternatives]));
   };
@@ -46,14 +48,13 @@ regard.panels.translate = (model) => {
   });
 
   // Alternatives at a place, given the words before it.
-  const offer = regard.newest(async (signal, words, place) => {
-    const before = words.slice(0, place).join(" ");
-    const found = await regard.askJson("/api/translate", { model: model.id, text: source.value.trim(), n_best: 8, beam: 8, prefix: before }, signal);
+  const offer = regard.newest(async (signal, /** @type {string} */ start, /** @type {string} */ chosen) => {
+    const before = start.trimEnd(), found = await regard.askJson("/api/translate", { model: model.id, text: source.value.trim(), n_best: 8, beam: 8, prefix: before }, signal);
     const all = [found.translations[0], ...found.translations[0].alternatives];
-    const next = [...new Set(all.map((one) => one.text.split(/\s+/).filter(Boolean)[place]).filter(Boolean))];
+    const next = [...new Set(all.map((one) => regard.wordsOf(one.text.slice(before.length))[0]?.word).filter(Boolean))];
     choices.replaceChildren(regard.make("span", { class: "legend" }, before ? `after “${before}”: ` : "at the beginning: "),
-      ...next.map((word) => regard.make("button", { class: word === words[place] ? "chosen" : "", "data-choice": word,
-        onclick: () => { prefix = `${before} ${word}`.trim(); translate(); } }, word)),
+      ...next.map((word) => regard.make("button", { class: word === chosen ? "chosen" : "", "data-choice": word,
+        onclick: () => { prefix = (start + word).trim(); translate(); } }, word)),
       regard.make("button", { onclick: () => { prefix = ""; translate(); } }, "as the model would"));
   });
 

@@ -10,7 +10,7 @@ regard.views.push({
   draw(state, box) {
     const beam = /** @type {Beam} */ (state.data.beam);
     const readout = regard.make("output", { class: "readout" }, "Point at a word for its scores. The bold path is the answer; ■ has finished.");
-    const picture = regard.make("div", { class: "beam" });
+    const picture = regard.make("div", { class: "beam", dir: regard.isRightToLeft(state.data.answer) ? "rtl" : undefined });
     const whole = regard.make("input", { type: "checkbox", id: "beam-whole" });
     const draw = () => picture.replaceChildren(regard.drawBeam(beam, whole.checked, box.clientWidth - 8, (index) => { readout.textContent = regard.describeNode(beam, index); }));
     whole.addEventListener("change", draw);
@@ -56,12 +56,13 @@ regard.drawBeam = (beam, isWhole, room, point) => {
   const width = (starts.at(-1) ?? 0) + (wide.at(-1) ?? 0) + 8;
   const scale = Math.max(0.74, Math.min(1, room / width));
   const svg = regard.svg("svg", { viewBox: `0 0 ${width} ${height}`, width: Math.round(scale * width), height: Math.round(scale * height), class: "tree-of-beam", role: "group", "aria-label": "Beam search, step by step" });
-  const at = new Map(places.map(({ index, column, row }) => [index, { x: starts[column], y: 6 + tall * row, wide: wide[column] }]));
+  const isMirrored = regard.isRightToLeft(regard.textOf(beam, regard.bestNode(beam))); // as the script runs
+  const at = new Map(places.map(({ index, column, row }) => [index, { x: isMirrored ? width - starts[column] - wide[column] : starts[column], y: 6 + tall * row, wide: wide[column] }]));
   for (const { index } of places) {
-    const to = at.get(index), from = at.get(beam.nodes[index].parent) ?? { x: 0, y: to?.y ?? 0, wide: 2 };
+    const to = at.get(index), from = at.get(beam.nodes[index].parent) ?? { x: isMirrored ? width - 2 : 0, y: to?.y ?? 0, wide: 2 };
     if (!to) continue;
-    const [x, y, middle] = [from.x + from.wide, from.y + 12, (from.x + from.wide + to.x) / 2];
-    svg.append(regard.svg("path", { d: `M${x},${y} C${middle},${y} ${middle},${to.y + 12} ${to.x},${to.y + 12}`, fill: "none",
+    const [x, end] = isMirrored ? [from.x, to.x + to.wide] : [from.x + from.wide, to.x], y = from.y + 12, middle = (x + end) / 2;
+    svg.append(regard.svg("path", { d: `M${x},${y} C${middle},${y} ${middle},${to.y + 12} ${end},${to.y + 12}`, fill: "none",
       class: best.has(index) ? "best" : beam.nodes[index].fate }));
   }
   for (const { index } of places) {

@@ -47,7 +47,7 @@ regard.curve = (name, points, mark = null) => {
     svg.append(regard.svg("line", { x1: left, x2: wide - 12, y1: up.at(value), y2: up.at(value), class: "grid" }));
     write(regard.brief(value), { x: left - 6, y: up.at(value) + 4, "text-anchor": "end" });
   }
-  for (const value of across.ticks) write(regard.brief(value), { x: across.at(value), y: tall - foot + 16, "text-anchor": "middle" });
+  for (const value of across.ticks) write(regard.brief(value), { x: across.at(value), y: tall - foot + 16, "text-anchor": across.at(value) > wide - 36 ? "end" : "middle" });
   svg.append(regard.svg("line", { x1: left, x2: wide - 12, y1: tall - foot, y2: tall - foot, class: "axis" }));
   write(`step${across.isLog ? " (log scale)" : ""}`, { x: wide - 12, y: tall - 4, "text-anchor": "end" });
   if (up.isLog) write("log scale", { x: left + 4, y: 12 });
@@ -55,7 +55,13 @@ regard.curve = (name, points, mark = null) => {
   if (points.length === 1) svg.append(regard.svg("circle", { cx: across.at(points[0][0]), cy: up.at(points[0][1]), r: 3 }));
   const isInside = mark !== null && mark >= points[0][0] && mark <= points[points.length - 1][0];
   if (isInside) svg.append(regard.svg("line", { x1: across.at(mark), x2: across.at(mark), y1: 8, y2: tall - foot, class: "moment" }));
-  return regard.make("figure", { "data-curve": name, "data-points": points.length }, regard.make("figcaption", {}, name), svg);
+  return regard.make("figure", { "data-curve": name, "data-points": points.length }, regard.make("figcaption", {}, regard.curveNames[name] ?? name), svg);
+};
+
+// Names of curves that are not words by themselves.
+regard.curveNames = {
+  loss: "training loss", bleu: "BLEU", chrf: "chrF", exact: "exact match (share)", accuracy: "accuracy (share)", "training accuracy": "accuracy on training text (share)", "bits per byte": "bits per byte",
+  fit: "accuracy that training goes by (share)", abstained: "abstained (share of questions)", "unanswerable found": "abstained where there is no answer (share)",
 };
 
 // The curves of what was logged: of its training loss, its speed, and each score on held-out text.

@@ -97,6 +97,19 @@ regard.number = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]*$)/,
 
 regard.percent = (value) => (value >= 0.0995 ? `${Math.round(100 * value)} %` : value === 0 ? "0 %" : value < 1e-4 ? "< 0.01 %" : `${(100 * value).toPrecision(2)} %`);
 
+// Scripts that put no spaces between words.
+regard.spaceless = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]/;
+
+// The words of a text and where each begins; of scripts without spaces, as the browser knows them.
+regard.wordsOf = (text) => [...text.matchAll(/\S+/g)].flatMap((found) => {
+  const [word] = found, start = found.index ?? 0;
+  if (!regard.spaceless.test(word) || !Intl.Segmenter) return [{ word, start }];
+  return [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(word)].map((part) => ({ word: part.segment, start: start + part.index }));
+});
+
+// Whether a text runs from right to left, by its first letter of either kind.
+regard.isRightToLeft = (text) => /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u.test(text);
+
 // At most so many letters, with an ellipsis where there were more.
 regard.cut = (text, most) => {
   const letters = [...text];

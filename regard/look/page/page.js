@@ -7,7 +7,7 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
   /** @type {State} */
   const state = {
     data, kind: kinds[0], key: kinds[0] === "cross" && data.aligning ? "alignment" : "mean", view: views[0].name, cell: null, place: null, beside: "",
-    byWords: "cross" in data.kinds, zoom: 1, moveX: 0, moveY: 0, scale: "absolute", repaint: () => {}, refresh: () => {},
+    byWords: "cross" in data.kinds && regard.hasWords(data.kinds.cross), zoom: 1, moveX: 0, moveY: 0, scale: "absolute", repaint: () => {}, refresh: () => {},
   };
   if (before) regard.follow(state, before, views);
   else if (regard.recalled) regard.follow(state, { ...state, ...regard.recalled.state }, views);
@@ -47,6 +47,12 @@ regard.show = (box, data = new regard.Data(regard.readHere)) => {
   box.state = state;
   return state;
 };
+
+// Whether words say more than subwords: of a script without spaces a sentence is one.
+regard.hasWords = ({ rows, columns, row_words, column_words }) => [[rows, row_words], [columns, column_words]].every(([labels, words]) => {
+  const tokens = words.filter((word) => word !== null);
+  return !regard.spaceless.test(labels.join("")) || new Set(tokens).size > tokens.length / 3;
+});
 
 regard.viewsOf = (data) => regard.views.filter((view) => view.fits(data)).sort((a, b) => regard.groupNames.indexOf(a.group ?? "Attention") - regard.groupNames.indexOf(b.group ?? "Attention"));
 
