@@ -24,6 +24,7 @@ Weights = dict[str, Array]  # by name; float32, but for the few that are whole n
 Shapes = dict[str, Shape]
 
 LARGEST = 1e6  # of any weight; beyond, products of a few overflow, and every probability would be none
+LOGITS_BIAS = "logits_bias"  # ends a name; where it takes an id out, half precision makes it infinite
 MOST_HEADER_BYTES = 8 * 2**20  # that of a model of a thousand layers has two
 FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}  # NumPy has no bfloat16: half the bits of a float32
 WHOLE = {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1", "BOOL": "?"}
@@ -72,6 +73,8 @@ class Stored:
         else:
             with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused
                 found = raw.astype(np.float32, copy=False)
+        if self.name.endswith(LOGITS_BIAS):
+            found = np.maximum(found, SUPPRESSED_LOGIT, dtype=np.float32)
         self._refuse_overflow(found)
         return found.reshape(self.shape)
 

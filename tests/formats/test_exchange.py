@@ -58,6 +58,22 @@ def test_an_export_opens_in_transformers_and_is_tried_there(task, request, tmp_p
     assert not (tmp_path / "out" / "run").exists() and (tmp_path / "out" / "README.md").exists()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_translator_of_ours_that_transformers_saved_in_half_precision_opens(dtype, folder, tmp_path):
+    half = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=getattr(torch, dtype))
+    shutil.copytree(folder, tmp_path / "half", ignore=shutil.ignore_patterns("regard.json", "run", "ctranslate2"))
+    half.save_pretrained(tmp_path / "half")
+    opened, rounded = regard.load(tmp_path / "half"), half.float()
+    source, target = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[9, 10, 11]])
+    with torch.inference_mode():
+        found = opened.model.logits(opened.model(source, target))
+        expected = rounded(source, decoder_input_ids=target).logits
+    real = [number for number in range(found.shape[-1]) if number != opened.tokenizer.pad_id]
+    assert torch.allclose(found[..., real], expected[..., real], atol=2e-2) and expected.argmax(-1).equal(
+        found.argmax(-1)
+    )
+
+
 @pytest.mark.parametrize("task", ["translate", "write"])
 def test_an_export_runs_in_plain_ctranslate2(task, request, tmp_path):
     model = request.getfixturevalue("folder" if task == "translate" else "writer_folder")
