@@ -2,7 +2,7 @@
 // The page by keyboard.
 
 // The keys that do something here.
-regard.keysOf = (data, views) => [`Keys: 1–${Math.min(9, views.length)} views`, ...(data.isStory ? [] : ["← → head", "↑ ↓ layer", "m mean", "k kind", "w words"]), "s scale", "+ − 0 zoom",
+regard.keysOf = (data, views) => [`Keys: 1–${Math.min(9, views.length)} views`, ...(Object.values(data.kinds).some(({ layers, heads }) => layers * heads > 1) && !data.isStory ? ["← → head", "↑ ↓ layer", "m mean", "k kind", "w words"] : []), "s scale", "+ − 0 zoom",
   ...(data.live ? ["u undo"] : []), "d dark"].join(" · ");
 
 regard.press = (state, views, kinds, event) => {

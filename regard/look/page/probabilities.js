@@ -7,7 +7,7 @@ regard.views.push({
     "Surprise is −log2 of the probability: 1 bit is one of two equals, 10 bits one of a thousand.", "The logit lens shows what would be predicted if each layer were the last."],
   draw(state, box) {
     const { data } = state;
-    box.append(regard.make("p", { class: "legend" }, `${regard.more()} is more of a surprise: `, regard.ramp("0", "10 bits (one of a thousand)"), " Point at a token for what was likely there."));
+    box.append(regard.make("p", { class: "legend" }, `${regard.more()} is more of a surprise: `, regard.ramp("0", "10 bits, one of a thousand."), " Point at a token for what was likely there."));
     const line = regard.make("p", { class: "sentence", dir: "auto" });
     const table = regard.make("div", { class: "alternatives columns" });
     const show = (/** @type {number} */ index) => {

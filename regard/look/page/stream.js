@@ -38,7 +38,7 @@ regard.streamTable = ({ steps, units }) => {
   const rows = steps.flatMap((step) => {
     const [layer, piece] = regard.subLayerName(step.name), own = units.find((one) => one.name === step.name);
     const tokens = (step.likeliest ?? []).map(([token, probability], i) => regard.make("span", { class: i ? "guess soft" : "guess" }, regard.make("bdi", {}, regard.shown(token)), regard.make("small", {}, ` ${regard.percent(probability)}`)));
-    const active = own?.units.map((unit) => regard.make("span", { class: "guess" }, regard.make("small", {}, `#${unit.unit} `), unit.value.toFixed(2),
+    const active = own?.units.map((unit) => regard.make("span", { class: "guess" }, regard.make("small", {}, `#${unit.unit} `), regard.number(unit.value, 2),
       unit.towards.length ? regard.make("small", {}, " → ", ...unit.towards.flatMap(([token], i) => [i ? ", " : "", regard.make("bdi", {}, regard.shown(token))])) : "")) ?? [];
     return [regard.make("tr", { class: layer ? undefined : "first" }, regard.make("th", { scope: "row" }, regard.make("small", {}, layer), " ", piece), regard.barCell(step.norm, most), regard.barCell(step.cosine, 1),
       ...(isPredicting ? [regard.make("td", {}, ...tokens)] : [])),

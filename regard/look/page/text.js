@@ -54,7 +54,7 @@ regard.views.push({
       span.addEventListener("click", () => { kept = { side, index }; point(side, index); });
       span.addEventListener("pointerleave", () => point(kept.side, kept.index));
     });
-    let kept = { side: "row", index: regard.tellingRow(table) }; // so that something is seen before one points
+    let kept = { side: "row", index: kind === "words" ? 0 : regard.tellingRow(table) }; // so that something is seen before one points
     listen(mine, "row");
     if (isPair) listen(columns.spans, "column");
     point(kept.side, kept.index);
