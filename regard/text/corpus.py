@@ -186,14 +186,24 @@ def _as_in_files(files: PairFiles) -> Iterator[Pair]:
         return
     kind_of(files)
     first: Table | None = None
+    likely: str | None = None  # a first row that may be a header
     for part, path in enumerate(files.paths):
         table = open_rows(path, files.wanted)
         first = first or (table if table.header else None)
         if first and table.header and [*table.names] != [*first.names] and not _are_names(files.wanted):
             raise CorpusError(f"{path} has the columns {', '.join(table.names)}, and {first.path} has "
                               f"{', '.join(first.names)}; choose source and target by name with --columns")  # fmt: skip
+        likely = likely or table.may_be_header
+        if table.may_be_header and likely != table.may_be_header and _are_same_names(likely, table.may_be_header):
+            raise CorpusError(f"{path} begins with {table.may_be_header}, and a file before it with {likely}: if these "
+                              f"are headers, choose source and target by name with --columns, else remove one of "
+                              f"these rows")  # fmt: skip
         for number, (source, target) in table.rows(table.choose(files.wanted, 2)):
             yield Pair(one_line(source), one_line(target), number, part)
+
+
+def _are_same_names(mine: str | None, theirs: str) -> bool:
+    return mine is not None and sorted(mine.lower().split(", ")) == sorted(theirs.lower().split(", "))
 
 
 def _are_names(wanted: Choice | None) -> bool:

@@ -140,3 +140,14 @@ def test_lines_written_are_lines_read(tmp_path_factory, lines):
         assert list(read_lines(path)) == lines
     except CorpusError as problem:
         assert "binary" in str(problem) or "UTF-16" in str(problem)  # a head of nothing but control characters
+
+
+def test_files_of_a_folder_whose_likely_headers_are_in_another_order_are_refused(tmp_path):
+    rows = "house\tHaus\ndog\tHund\n"  # single words, of which `en` and `de` might be two
+    write(tmp_path / "1.tsv", "en\tde\n" + rows)
+    write(tmp_path / "2.tsv", "de\ten\nKatze\tcat\n")
+    with pytest.raises(CorpusError, match=r"2\.tsv begins with de, en, and a file before it with en, de: .* by name"):
+        read(tmp_path, glob=["*.tsv"])
+    assert read(tmp_path, glob=["*.tsv"], columns=("en", "de"))[-1] == ("cat", "Katze")
+    write(tmp_path / "2.tsv", "en\tde\ncat\tKatze\n")
+    assert len(read(tmp_path, glob=["*.tsv"])) == 5  # as rows, which the check names
