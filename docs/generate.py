@@ -46,7 +46,8 @@ def live() -> dict[str, str]:
         short = merge(settings, {"stop": {"minutes": 0.75}, "workers": 1})
         regard.train(family, to=folder, settings=short, **texts)
     models = find_models(place)
-    shown = make_page(regard.load(place / "translate", engine="torch"), "a small translator")
+    given = {"text": "The old dog drinks the water in the garden."}
+    shown = make_page(regard.load(place / "translate", engine="torch"), "a small translator", given=given)
     return {"lessons.html": make_course(models, read_lessons()), "live.html": shown}
 
 

@@ -51,7 +51,8 @@ def course_models() -> list[CourseModel]:
         CourseModel(
             "translate", lambda: dict(zip(("source", "target"), _phrases(), strict=True)),
             {"size": "tiny", "model": SMALL | {"width": 96, "ffn_width": 256, "norm": "post"},
-             "train": short | {"tokens_per_batch": 1280}, "stop": {"steps": 2400, "minutes": 3.0}},
+             "train": short | {"tokens_per_batch": 1280}, "stop": {"steps": 2400, "minutes": 3.0},
+             "source_language": "en", "target_language": "fr"},
         ),
     ]  # fmt: skip
 

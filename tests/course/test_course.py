@@ -224,6 +224,7 @@ def test_models_of_the_course_are_trained_once_and_in_less_than_ten_minutes(tmp_
     assert {family for family, *_ in jobs} == {lesson.needs for lesson in LESSONS if lesson.needs}
     assert sum(settings.get("stop", {}).get("minutes", 1.5) for *_, settings in jobs) < 8
     assert all("steps" in settings["stop"] for family, *_, settings in jobs if family != "answer")
+    assert {"source_language": "en", "target_language": "fr"}.items() <= jobs[-1][-1].items(), "its files do not say it"
     family, folder, files, settings = jobs[0]
     short = settings | {"stop": {"steps": 5}, "train": {"decay_steps": 150}, "model": {"restarts": 1}, "threads": 1}
     regard.train(family, to=folder, settings=short, **files)
