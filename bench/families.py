@@ -25,7 +25,7 @@ OWN: dict[str, dict[str, Any]] = {  # with some fifteen batches to an epoch
         "text": {"tokenizer": "bpe"}, "model": {"max_positions": 32}, "train": {"tokens_per_batch": 384}
     }),
     "fill": merge(SHAPE, {"model": {"max_positions": 64}, "train": {"tokens_per_batch": 300}}),
-    "answer": {"model": {"restarts": 2}, "train": {"questions_per_batch": 10}},
+    "answer": {"model": {"kind": "memory", "restarts": 2}, "train": {"questions_per_batch": 10}},
     "classify": {"model": {"width": 8, "buckets": 2**10}},
 }  # fmt: skip
 LABELS = ("statement", "question")

@@ -103,8 +103,8 @@ def babi_table() -> list[str]:
     found = read(RESULTS / "babi.json")
     tasks = [name.removeprefix("single ") for name in found if name.startswith("single ")]
     lines = {
-        "memory network, 1,000 questions of one task": [found[f"single {task}"]["error"] for task in tasks],
-        "its authors' code, run again": [found[f"single {task}"]["memn2n"] for task in tasks],
+        "1,000 questions of one task": [found[f"single {task}"]["error"] for task in tasks],
+        "memory network, its authors' code, run again": [found[f"single {task}"]["memn2n"] for task in tasks],
         "one memory network for all ten": [found["joint"][task] for task in tasks],
         "story Transformer, 10,000 questions of one task": [
             found.get(f"transformer_10k {task}", {}).get("error", "") for task in tasks

@@ -193,7 +193,7 @@ def train_all(folder: Path, names: list[str]) -> Iterator[Path]:
         "writer": ("write", {"text": source}, shape),
         "writer, Llama": ("write", {"text": source}, shape | llama),
         "filler": ("fill", {"text": source}, shape),
-        "memory network": ("answer", {"stories": stories}, {"restarts": 1}),
+        "memory network": ("answer", {"stories": stories}, {"kind": "memory", "restarts": 1}),
         "story Transformer": ("answer", {"stories": stories}, {"kind": "transformer", "width": 32, "ffn_width": 64}),
         "classifier": ("classify", {"text": table}, {"buckets": 4096}),
     }

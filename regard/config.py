@@ -123,6 +123,7 @@ class TrainConfig(Section):
     whole_words: bool = False  # of a filler: mask all tokens of a word together
     time_noise: float = Field(0.1, ge=0, lt=1)  # of an answerer: random gaps added to ages, per sentence
     unanswerable: float = Field(0.1, ge=0, lt=1)  # of an answerer: share of questions whose story is made not to answer
+    exchange_words: float = Field(0.0, ge=0, le=1)  # of an answerer: share of questions whose words are exchanged
     linear_start: int = Field(0, ge=0)  # of an answerer: epochs in which attention has no softmax
     questions_per_batch: int = Field(32, ge=1)  # of an answerer
 

@@ -166,7 +166,7 @@ TASKS = ["translate", "write", "fill", "answer", "classify"]  # families that ca
 FAMILIES = {
     "write": {"text": {"tokenizer": "bpe", "vocab_size": 400}, "model": {"max_positions": 32}},
     "fill": {"text": {"vocab_size": 400}, "model": {"max_positions": 64}},
-    "answer": {"model": {"restarts": 3}},
+    "answer": {"model": {"kind": "memory", "restarts": 3}},
     "classify": {"model": {"buckets": 1024}},
 }
 

@@ -66,7 +66,7 @@ def test_a_filler_learns_what_stands_between_its_neighbours(tmp_path):
 def test_an_answerer_induces_the_color_and_reads_the_story_in_order(tmp_path):
     """Brian is a frog and yellow, Greg is a frog: three sentences, each of which says where to look next."""
     (tmp_path / "train.txt").write_text(write_stories(regard.induction(1000)))
-    settings = {"model": {"restarts": 4}, "stop": {"steps": 2000}, "threads": 1}
+    settings = {"model": {"kind": "memory", "restarts": 4}, "stop": {"steps": 2000}, "threads": 1}
     regard.train("answer", to=tmp_path / "m", stories=tmp_path / "train.txt", settings=settings)
     answerer = regard.load(tmp_path / "m")
     story = "Brian is a frog. Lily is gray. Brian is yellow. Julius is green. Greg is a frog."
@@ -92,7 +92,11 @@ def _without(sentences, gone):
 def test_a_memory_that_all_hops_share_learns_to_induce_too(tmp_path):
     """tying=layer-wise: one memory, and a matrix that rotates the state between hops."""
     (tmp_path / "train.txt").write_text(write_stories(regard.induction(1000)))
-    settings = {"model": {"tying": "layer-wise", "restarts": 2}, "stop": {"steps": 2000}, "threads": 1}
+    settings = {
+        "model": {"kind": "memory", "tying": "layer-wise", "restarts": 2},
+        "stop": {"steps": 2000},
+        "threads": 1,
+    }
     regard.train("answer", to=tmp_path / "m", stories=tmp_path / "train.txt", settings=settings)
     held_out = regard.induction(300, held_out=True)
     found = regard.load(tmp_path / "m").answer_all(held_out)

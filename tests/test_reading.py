@@ -164,7 +164,7 @@ def begin(task, to, files, **settings):
 def one_step(task):
     settings = family_settings(task, 1)
     if task == "answer":
-        settings["model"] = {"restarts": 1}
+        settings["model"] = {"kind": "memory", "restarts": 1}
     return settings
 
 

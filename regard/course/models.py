@@ -38,7 +38,8 @@ def course_models() -> list[CourseModel]:
     short = {"valid_every": 400, "warmup_steps": 150}
     shape, stop = SMALL | {"max_positions": 64}, {"steps": 1500, "minutes": 1.5}
     return [
-        CourseModel("answer", lambda: {"stories": write_stories(induction(1000)).splitlines()}, {}),
+        CourseModel("answer", lambda: {"stories": write_stories(induction(1000)).splitlines()},
+                    {"model": {"kind": "memory"}}),
         CourseModel(
             "fill", lambda: {"text": _phrases()[0]},
             {"size": "tiny", "model": shape, "train": short, "stop": stop},

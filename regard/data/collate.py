@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import PairBatch, StoryBatch, TextBatch
+from regard.data.exchangeable import Exchangeable
 from regard.data.tokens import Array, EncodedStories, TokenLists
 from regard.data.unanswerable import Unanswerable
 
@@ -78,12 +79,13 @@ def collate_stories(
     is_linear: bool = False,
     time_noise: float = 0.0,
     unanswerable: tuple[Unanswerable, float] | None = None,
+    exchange: tuple[Exchangeable, float] | None = None,
 ) -> StoryBatch:
     """The questions at these indexes with their stories.
 
     time_noise: the share of gaps inserted between sentences at random, so that the model does not overfit to exact
     ages. A gap has no words: it only makes earlier sentences older. unanswerable: what makes questions that their
-    story does not answer, and the share of them.
+    story does not answer, and the share of them. exchange: what exchanges words, and in which share of the questions.
     """
     numbers = stories.tales.pad(indexes, 0)  # (B, M)
     if numbers.shape[1] == 0:
@@ -93,9 +95,13 @@ def collate_stories(
         make, share = unanswerable
         make(stories, share, random.Random(seed), (numbers, questions, answers))
     is_real = numbers > 0  # (B, M)
-    gaps = torch.rand(numbers.shape, generator=torch.Generator().manual_seed(seed)) < time_noise  # (B, M)
+    generator = torch.Generator().manual_seed(seed)
+    gaps = torch.rand(numbers.shape, generator=generator) < time_noise  # (B, M)
     passed = (is_real * (1 + gaps.long())).flip(1).cumsum(1).flip(1)  # (B, M) from each sentence to now
     sentences = stories.table[numbers]  # (B, M, L)
     tokens = int((sentences != pad_id).sum() + (questions != pad_id).sum())
     ages = (passed - 1).clamp(min=0)
+    if exchange:
+        words, exchanged = exchange
+        sentences, questions, answers = words((sentences, questions, answers), exchanged, generator)
     return StoryBatch(tokens, sentences, ages, questions, answers, is_linear)

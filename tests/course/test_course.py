@@ -226,7 +226,12 @@ def test_models_of_the_course_are_trained_once_and_in_less_than_ten_minutes(tmp_
     assert all("steps" in settings["stop"] for family, *_, settings in jobs if family != "answer")
     assert {"source_language": "en", "target_language": "fr"}.items() <= jobs[-1][-1].items(), "its files do not say it"
     family, folder, files, settings = jobs[0]
-    short = settings | {"stop": {"steps": 5}, "train": {"decay_steps": 150}, "model": {"restarts": 1}, "threads": 1}
+    short = settings | {
+        "stop": {"steps": 5},
+        "train": {"decay_steps": 150},
+        "model": {"kind": "memory", "restarts": 1},
+        "threads": 1,
+    }
     regard.train(family, to=folder, settings=short, **files)
     assert family not in {family for family, *_ in course_models.missing_models(tmp_path)}
     assert course_models.find_models(tmp_path) == [folder]

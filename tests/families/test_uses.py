@@ -108,7 +108,11 @@ def test_a_setting_of_another_family_is_refused_before_any_file_is_read_and_one_
         ("translate", {"train": {"decay_steps": 5000}}, r"it goes with train\.schedule=linear"),
         ("write", {"text": {"tokenizer": "char", "vocab_size": 500}}, r"goes with text\.tokenizer=bpe or wordpiece"),
         ("fill", {"text": {"tokenizer": "bpe", "lowercase": True}}, r"goes with text\.tokenizer=wordpiece"),
-        ("answer", {"model": {"dropout": 0.1}}, r"dropout=0.1 changes nothing for a model to answer \(model\.kind=mem"),
+        (
+            "answer",
+            {"model": {"kind": "memory", "dropout": 0.1}},
+            r"dropout=0.1 changes nothing for a model to answer \(model\.kind=mem",
+        ),
         (
             "answer",
             {"model": {"kind": "transformer", "tying": "adjacent"}},

@@ -1,1 +1,1 @@
-"""Question answering over stories: a memory network, or a Transformer."""
+"""Question answering over stories: a Transformer, or a memory network."""

@@ -1,4 +1,4 @@
-"""answer: stories with questions -> MemoryNetwork or StoryTransformer -> accuracy.
+"""answer: stories with questions -> StoryTransformer or MemoryNetwork -> accuracy.
 
 Top to bottom: what is read, what follows from its size, how it is prepared, built, scored and packed.
 Using a trained answerer is in `families/answer/pipeline.py`.
@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from regard.config import ModelConfig, RunConfig, Settings, TrainConfig
 from regard.data.batch import StoryBatch
 from regard.data.collate import collate_stories
-from regard.data.loader import Loader
+from regard.data.exchangeable import Exchangeable
+from regard.data.loader import RowLoader
 from regard.data.stories import encode_stories, made_batches, story_batches
 from regard.data.tokens import Array, EncodedStories
 from regard.data.unanswerable import Unanswerable
@@ -111,15 +112,22 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
     stories, pad_id = EncodedStories.of(arrays), tokenizer.pad_id
     no_answer, share = tokenizer.id_of(NO_ANSWER), config.train.unanswerable
     make = Unanswerable.learn(stories, no_answer, tokenizer.vocab_size) if share and no_answer is not None else None
+    words = _exchangeable(stories, tokenizer) if config.train.exchange_words else None
     rows = config.train.share(config.train.questions_per_batch)
-    loader = Loader([torch.ones(len(stories), dtype=torch.int64)], rows, config.seed)
+    is_mixed = (
+        config.train.linear_start > 0
+    )  # without softmax the loss grows with the length, and batches must be alike
+    lengths = torch.ones(len(stories)) if is_mixed else stories.tales.lengths
+    loader = RowLoader([lengths], rows, config.seed)
     linear = config.train.linear_start * len(loader)
 
     def batch(position: int) -> StoryBatch:
         seed, indexes = derive_seed(config.seed, "empty", position), loader.at(position)
         is_linear = position < linear
-        made = {"unanswerable": (make, share)} if make else {}
+        made: dict[str, Any] = {"unanswerable": (make, share)} if make else {}
         noise = config.train.time_noise
+        if words:
+            made["exchange"] = words, config.train.exchange_words
         return collate_stories(stories, indexes, pad_id, seed=seed, is_linear=is_linear, time_noise=noise, **made)
 
     whole = list(story_batches(stories, pad_id))
@@ -129,6 +137,18 @@ def batches(arrays: dict[str, Array], tokenizer: Tokenizer, config: RunConfig) -
         "longest_story": int(stories.tales.lengths.max()),
     }
     return TrainBatches(batch, len(loader), facts, [whole, make])
+
+
+def _exchangeable(stories: EncodedStories, tokenizer: Tokenizer) -> Exchangeable:
+    """Which words may change places; an answer such as "apple,milk" is a list of them."""
+    answers = stories.answers.unique().tolist()
+    parts = {
+        answer: [tokenizer.id_of(part) for part in text.split(",")]
+        for answer, text in zip(answers, tokenizer.tokens(answers), strict=True)
+        if "," in text
+    }
+    lists = {answer: tuple(p for p in ids if p is not None) for answer, ids in parts.items() if None not in ids}
+    return Exchangeable.learn(stories, lists, tokenizer.vocab_size)
 
 
 def validator(

@@ -59,7 +59,7 @@ def train(
     valid: Valid = [],  # noqa: B006
     glob: Glob = [],  # noqa: B006
 ) -> dict[str, Any]:
-    """Train a memory network to answer questions about stories, of one bAbI task or of many together.
+    """Train a Transformer or a memory network to answer questions about stories, of one bAbI task or of many together.
 
     Example:
       regard train answer qa1_train.txt qa2_train.txt --to models/stories
