@@ -173,6 +173,13 @@ def test_a_writer_and_a_filler_and_an_answerer_answer_in_their_page(
     page.click("[data-word='1']")
     page.wait_for_selector(".look .stage")
     assert len(page.query_selector_all(".gaps table tr")) == 5
+    page.fill("textarea", "The [MASK] man reads.")
+    page.wait_for_selector("[data-word='1'].hidden")
+    page.click("[data-word='3']")
+    page.wait_for_selector(".gaps table >> nth=1")
+    assert page.inner_text(".look .stage").split()[-3:] == ["[MASK]", ".", "[SEP]"], "signs after a word stay"
+    page.fill("textarea", "犬は水を見る。")
+    page.wait_for_selector("[data-word='2']")
     page = visit(answerer_folder, precision="int8", story="\n".join(TALE), text="What color is Greg?")
     page.wait_for_selector(".look td[data-hop]")
     assert page.inner_text(".answer strong") == regard.load(answerer_folder)(TALE, "What color is Greg?")

@@ -6,18 +6,26 @@ regard.panels.fill = (model) => {
   const gaps = regard.make("div", { class: "gaps" });
   const look = regard.lookBox("Type a sentence on the left, and click one of its words to hide it.", "What the model puts there, and what it attends to for that, is drawn here.");
   const caption = regard.caption("Click a word to hide it");
-  const hidden = new Set(text.value.split(/\s+/).filter(Boolean).flatMap((word, place) => (/^(\[MASK\]|_+|▢)/.test(word) ? [place] : []))); // as in an example
+  // What stands for a gap is one already; typed, it is short.
+  const wordsOf = () => regard.wordsOf(text.value.replaceAll("[MASK]", "___"));
+  const hidden = new Set(), find = () => {
+    hidden.clear();
+    wordsOf().forEach(({ word }, place) => { if (/^_{2,}/.test(word)) hidden.add(place); });
+  };
+  // A hidden word leaves the signs after it.
+  const hide = (/** @type {string} */ word, /** @type {string} */ mark) => word.replace(/^.+?(?=[.,;:!?…)»”"]*$)/u, mark);
 
   const fill = regard.newest(async (signal) => {
     regard.complain("");
-    const words = text.value.split(/\s+/).filter(Boolean);
-    line.replaceChildren(...words.flatMap((word, place) => [regard.make("button", {
+    const words = wordsOf();
+    line.replaceChildren(...words.flatMap(({ word }, place) => [regard.make("button", {
       class: "word" + (hidden.has(place) ? " hidden" : ""), "data-word": place,
       onclick: () => { hidden.has(place) ? hidden.delete(place) : hidden.add(place); fill(); },
-    }, hidden.has(place) ? "▢" : word), " "]));
+    }, hidden.has(place) ? hide(word, "▢") : word), " "]));
     caption.hidden = !words.length;
     if (!hidden.size) return gaps.replaceChildren();
-    const masked = words.map((word, place) => (hidden.has(place) ? "[MASK]" : word)).join(" ");
+    const ends = words.map(({ word, start }) => start + word.length);
+    const masked = words.map(({ word, start }, place) => (place && start > ends[place - 1] ? " " : "") + (hidden.has(place) ? hide(word, "[MASK]") : word)).join("");
     /** @type {{ text: string, gaps: { text: string, probability: number }[][] }} */
     const filled = await regard.askJson("/api/fill", { model: model.id, text: masked }, signal);
     gaps.replaceChildren(regard.make("p", { class: "answer", dir: "auto" }, filled.text), ...filled.gaps.map((candidates) =>
@@ -26,7 +34,8 @@ regard.panels.fill = (model) => {
         regard.make("td", {}, regard.probabilityBar(one.probability)))))));
     return look.show({ model: model.id, text: masked, why: regard.isHere });
   });
-  text.addEventListener("input", regard.after(250, () => { hidden.clear(); fill(); }));
+  text.addEventListener("input", regard.after(250, () => { find(); fill(); }));
+  find();
   fill();
   return regard.make("section", {}, regard.field("Text", text), caption, line, gaps, look.box);
 };
