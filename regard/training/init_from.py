@@ -88,7 +88,7 @@ class InitFrom:
         model, tokenizer, weights = recipe.extend(corpus, self.model, self.tokenizer, self.weights)
         return replace(self, model=model, tokenizer=tokenizer, weights=weights)
 
-    def shape(self, wanted: Settings, rates: dict[str, float]) -> Settings:
+    def shape(self, wanted: Settings, rate_of: Callable[[ModelConfig], float] | None) -> Settings:
         """The settings, with the shape of this model; dropout is the one thing about it that may still be chosen."""
         given = wanted.get("model", {})
         if wanted.get("size") or set(given) - {"dropout"}:
@@ -99,7 +99,7 @@ class InitFrom:
         kept = self.model.model_dump()
         if self.model.encoder and "dropout" in given:
             kept["encoder"]["dropout"] = given["dropout"]
-        rate = rates.get(self.model.kind) or GENTLER * default_learning_rate(self.model.width)
+        rate = rate_of(self.model) if rate_of else GENTLER * default_learning_rate(self.model.width)
         return merge(merge({"train": {"learning_rate": rate}}, wanted), {"model": kept | given})
 
     def keep(self, path: Path) -> None:

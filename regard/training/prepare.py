@@ -191,7 +191,7 @@ def _prepare_new(
     if init_from:
         with named(corpus.paths.values()):
             init_from = init_from.extended(recipe, corpus)
-    config = decide(recipe, corpus, init_from.shape(wanted, recipe.tuned_rates) if init_from else wanted)
+    config = decide(recipe, corpus, init_from.shape(wanted, recipe.tuned_rate) if init_from else wanted)
     refuse_unused(recipe, wanted, config)
     yield Preparing(LEARNING, 0)
     check()

@@ -139,7 +139,7 @@ class Recipe:
     # Of the text and a model that is fine-tuned on it: what the model is before the first step, as with more labels.
     extend: Callable[[Corpus, ModelConfig, Tokenizer, dict[str, Tensor]], Parts] | None = None
     kept_by_batches: tuple[str, ...] = ()  # of the weights it is fine-tuned from, what batches get as the array start.…
-    tuned_rates: dict[str, float] = field(default_factory=dict)  # of kinds: of fine-tuning; else a quarter of the usual
+    tuned_rate: Callable[[ModelConfig], float] | None = None  # of fine-tuning it; else a quarter of the usual one
     # Of the folder of another family's model, its path, and what opens one: what it is as one of this family, or None.
     adopt: Callable[[ModelFolder, Path, Callable[..., Any]], Parts | None] | None = None
     # Of the finished model, the encoded text it learned from and the examples held out:

@@ -122,7 +122,13 @@ def test_an_encoder_that_pools_by_the_mean_keeps_that_and_its_folder_says_that_i
     regard.train("classify", to=tmp_path / "m", text=rows, start=encoder_folder, settings=settings(60))
     config = json.loads((tmp_path / "m" / "config.json").read_text(encoding="utf-8"))
     assert config["model_type"] == "regard-classify" and config["pooling"] == "mean"
-    assert regard.load(tmp_path / "m")(["a dog", "a text"]) == ["x", "y"]
+    tuned, encoder = regard.load(tmp_path / "m"), regard.load(encoder_folder)
+    assert tuned.labels == ("x", "y") and tuned.model.pooler is None
+    one, other = (model.state_dict() for model in (tuned.model.encoder, encoder.model))
+    assert one.keys() == other.keys() and not one["embedding.table.weight"].equal(other["embedding.table.weight"])
+    ids = torch.tensor([tuned.tokenizer.encode("a dog")])
+    with torch.inference_mode():
+        assert torch.allclose(tuned.model.query(ids), tuned.model.encoder(ids).mean(1), atol=1e-6)
 
 
 def test_one_label_and_an_encoder_without_weights_are_refused(filler_folder, rows, tmp_path):

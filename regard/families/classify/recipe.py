@@ -28,6 +28,7 @@ from regard.families.classify.network import calibrate, find_logits, label_loss
 from regard.families.classify.refit import learn_held_out
 from regard.families.classify.settings import (
     DECAY,
+    ENCODER_RATE,
     FIRM,
     KINDS,
     LEAST_WIDTH,
@@ -37,7 +38,7 @@ from regard.families.classify.settings import (
     NGRAMS,
     SIZES,
     STEPS,
-    TUNED_RATES,
+    TABLE_RATE,
     USES,
 )
 from regard.families.table import count_words
@@ -282,6 +283,11 @@ def optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
     return LBFGS(model.parameters(), config.learning_rate or 1.0, config.weight_decay, times)
 
 
+def tuned_rate(model: ModelConfig) -> float:
+    """The learning rate of fine-tuning a model of this shape."""
+    return ENCODER_RATE / model.width if model.kind == encoded.KIND else TABLE_RATE
+
+
 def pack(model: ModelConfig, weights: dict[str, Tensor], tokenizer: Tokenizer) -> dict[str, Content]:
     """The files of a classifier; no class of another library has its shape, and config.json says so."""
     if model.kind == encoded.KIND:
@@ -322,6 +328,6 @@ CLASSIFY = Recipe(
     learn_held_out=learn_held_out,
     extend=extend,
     kept_by_batches=("row_weights",),
-    tuned_rates=TUNED_RATES,
+    tuned_rate=tuned_rate,
     adopt=encoded.adopt,
 )

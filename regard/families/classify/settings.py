@@ -33,7 +33,7 @@ DECAY = 0.1  # weight decay of a run, times its number of texts: logistic regres
 FIRM = 1000.0  # times as much as the table, the bias of a model that is fine-tuned decays to what it was
 STEPS = 60
 
-TUNED_RATES = {"ngrams": 1.0, "bert": 5e-5}  # learning rates of fine-tuning
+TABLE_RATE, ENCODER_RATE = 1.0, 0.04  # learning rates of fine-tuning; of an encoder times 1 / width, 1e-4 at 384
 EPOCHS, MANY_TEXTS, MINUTES = 4, 20_000, 10.0  # of an encoder; of so many texts, half the epochs
 TOKENS, TOKENS_OF_A_WORD = 1024, 1.4  # of a batch; of a word, about
 
