@@ -272,10 +272,13 @@ def _with_roles(pieces: Pieces, settings: dict[str, Any], is_made: bool) -> Toke
     extra = settings["extra_special_tokens"] or []
     extra = extra.values() if isinstance(extra, dict) else extra
     listed = [*(settings["additional_special_tokens"] or []), *extra]
-    for token in [*(settings[role] for role in ROLES), *map(_name, listed)]:
-        if token is not None and pieces.token_to_id(token) is not None:  # another would have an id beyond the table
-            known = next((one for one in pieces.get_added_tokens_decoder().values() if one.content == token), None)
-            pieces.add_special_tokens([known or AddedToken(token, special=True, normalized=False)])
+    known = {one.content: one for one in pieces.get_added_tokens_decoder().values()}
+    named = dict.fromkeys([*(settings[role] for role in ROLES), *map(_name, listed)])
+    there = [token for token in named if token is not None and pieces.token_to_id(token) is not None]  # has a row
+    # All at once: each call goes through those that are there, and a stranger's folder may list every piece.
+    pieces.add_special_tokens(
+        [known.get(token) or AddedToken(token, special=True, normalized=False) for token in there]
+    )
     for number, token in settings["added_tokens_decoder"].items():
         if pieces.token_to_id(str(_name(token))) != int(number):
             raise FolderError(f"{CONFIG} adds a token {_name(token)!r:.60} with the id {number}, and {FILE} has not")
