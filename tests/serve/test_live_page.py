@@ -57,7 +57,9 @@ def test_a_writer_streams_and_shows_its_surprises(page):
 
 def test_a_filler_hides_the_word_that_is_clicked(page):
     page.click("[data-model='gaps']")
-    page.wait_for_selector("[data-word='1']")
+    page.wait_for_selector("[data-word].hidden")  # of an example of the training
+    page.fill("textarea", "The old man reads a book.")
+    page.wait_for_selector("[data-word].hidden", state="detached")
     page.click("[data-word='1']")
     page.wait_for_selector(".gaps table tr")
     assert len(page.query_selector_all(".gaps table")) == 1

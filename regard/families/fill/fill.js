@@ -12,7 +12,7 @@ regard.panels.fill = (model) => {
     hidden.clear();
     wordsOf().forEach(({ word }, place) => { if (/^_{2,}/.test(word)) hidden.add(place); });
   };
-  // A hidden word leaves the signs after it.
+  // A masked word leaves the signs after it.
   const hide = (/** @type {string} */ word, /** @type {string} */ mark) => word.replace(/^.+?(?=[.,;:!?…)»”"]*$)/u, mark);
 
   const fill = regard.newest(async (signal) => {
