@@ -105,7 +105,7 @@ def babi_table() -> list[str]:
     lines = {
         "1,000 questions of one task": [found[f"single {task}"]["error"] for task in tasks],
         "memory network, its authors' code, run again": [found[f"single {task}"]["memn2n"] for task in tasks],
-        "one memory network for all ten": [found["joint"][task] for task in tasks],
+        "one model for all ten": [found["joint"][task] for task in tasks],
         "story Transformer, 10,000 questions of one task": [
             found.get(f"transformer_10k {task}", {}).get("error", "") for task in tasks
         ],
