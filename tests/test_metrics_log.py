@@ -4,6 +4,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,3 +84,17 @@ def test_of_a_long_run_a_page_holds_a_few_moments_early_ones_closer_together(tmp
     assert found["events"][-1] == {"step": 1998, "bleu": 3.0} and len(found["events"]) < 400
     (tmp_path / SNAPSHOTS).write_text("no json\n")
     assert read_history(tmp_path) is None
+
+
+STRANGE = [
+    '{"step": -5}', '{"step": true}', '{"step": 9007199254740993}', '{"step": 1' + "0" * 400 + "}", '{"step": 1.5}',
+    '{"step": 4, "text": "\\ud800"}', '{"step": 1, "loss": NaN}', '{"step": 1, "loss": 1e999}', '{"step": "x"}', "[1]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", STRANGE)
+def test_a_strangers_log_makes_a_history_that_can_be_written_or_none(line, tmp_path):
+    for name in (METRICS, SNAPSHOTS):
+        (tmp_path / name).write_text(f'{{"step": 0, "loss": 1}}\n{line}\n' * 400 + '{"step": 0}\n')
+    found = json.dumps(read_history(tmp_path), ensure_ascii=False, allow_nan=False).encode()
+    assert json.loads(found)["events"]

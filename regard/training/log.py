@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.training.loop import Progress
 
 METRICS, SNAPSHOTS = "metrics.jsonl", "snapshots.jsonl"
+LAST_STEP = 2**53  # beyond, a page would count otherwise
 MOST_BYTES = 2**30  # a larger file is not one of ours
 MOST_TAIL_BYTES = 2**23  # read from the end of a log that is followed
 BLOCK = 2**16  # bytes read at a time, at least
@@ -93,7 +94,7 @@ def _thin(entries: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     """At most so many, evenly over the logarithm of the step; the first and the last are among them."""
     if len(entries) <= most:
         return entries
-    whole, kept = math.log1p(entries[-1]["step"]), dict[int, dict[str, Any]]()
+    whole, kept = math.log1p(max(1, entries[-1]["step"])), dict[int, dict[str, Any]]()
     for entry in entries:
         kept.setdefault(int((most - 1) * math.log1p(entry["step"]) / whole), entry)
     return list(kept.values())
@@ -130,12 +131,15 @@ def _newest_lines(path: Path, most: int) -> Iterator[bytes]:
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """What a line says, if it is whole: it may have been cut short by a crash, or is being written."""
+    """What a line says, if it is whole: it may have been cut short by a crash, is being written, or is a stranger's."""
     try:
         entry = json.loads(line.decode(), parse_float=_finite, parse_constant=lambda _: None)
+        if b"\\u" in line:
+            json.dumps(entry, ensure_ascii=False).encode()  # half a character cannot be written anywhere
     except (ValueError, RecursionError):
         return None
-    return entry if isinstance(entry, dict) and isinstance(entry.get("step"), int) else None
+    step = entry.get("step") if isinstance(entry, dict) else None
+    return entry if type(step) is int and 0 <= step < LAST_STEP else None
 
 
 def _finite(number: str) -> float | None:
