@@ -22,7 +22,7 @@ def add_corpora(
 ) -> PairFiles:
     """The files with further corpora. columns, keys: of those that are files of rows."""
     others = []
-    for one in also:
+    for one in [also] if isinstance(also, str | Path) else also:
         (source, *targets), weight = _parse(one)
         if targets:
             other = PairFiles.of(source, targets[0])
@@ -112,8 +112,9 @@ def _parse(also: Also) -> tuple[list[Path], float]:
             names, weight = ([text], float(number)) if text and not Path(also).exists() else (names, weight)
         names = names if Path(names[0]).exists() else names[0].split(",")
     else:
-        weight = float(also[-1]) if isinstance(also[-1], int | float) else 1.0
-        names = [str(one) for one in also if isinstance(one, str | Path)]
+        last = also[-1] if also else None
+        given, weight = (also[:-1], float(last)) if isinstance(last, int | float) else (also, 1.0)
+        names = [str(one) for one in given] if all(isinstance(one, str | Path) for one in given) else []
     if not 0 < weight <= MOST_WEIGHT:
         raise ConfigError(f"--also {also}: the weight of a corpus is a number above 0 and up to {MOST_WEIGHT}, such as "
                           f"0.3 or 2")  # fmt: skip

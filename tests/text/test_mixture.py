@@ -111,3 +111,14 @@ def test_a_further_corpus_of_the_other_direction_is_refused_and_a_folder_is_read
     both = add_corpora(files, [tmp_path / "more.jsonl", tmp_path / "set"], keys=("de", "en"))
     further = [(pair.source, pair.target) for pair in each_of_all(both) if pair.corpus]
     assert further == [("ein Hund", "a dog")] * 2
+
+
+@pytest.mark.parametrize("odd", [[[]], [("more.de", "more.en", 0.5, 3)], [("more.de", "more.en", "0.5")], [(2,)]])
+def test_what_is_no_further_corpus_is_refused_and_nothing_of_it_is_left_out(corpora, odd):
+    with pytest.raises(ConfigError, match="is not one file of pairs, nor two parallel files"):
+        add_corpora(PairFiles.of(**corpora), odd)
+
+
+def test_one_further_corpus_may_be_given_by_its_name_alone(tmp_path, corpora):
+    (one,) = add_corpora(PairFiles.of(**corpora), f"{tmp_path}/more.de,{tmp_path}/more.en:0.5").others
+    assert one.weight == 0.5 and [path.name for path in one.paths] == ["more.de", "more.en"]

@@ -51,10 +51,12 @@ def distilling(
         raise ConfigError(f"{to} is the teacher's own folder; choose another one for the student with --to")
     files = _place_files(sources, to / RUN / FOLDER)
     pairs = [(file.path, file.to) for file in files]
+    also = more.get("also", ())
+    also = [also] if isinstance(also, str | Path) else also
     request = check_request(
         TRANSLATE,
         merge(merge(STUDENT, languages), settings),
-        {"source": pairs[0][0], "target": pairs[0][1], **more, "also": [*pairs[1:], *more.get("also", ())]},
+        {"source": pairs[0][0], "target": pairs[0][1], **more, "also": [*pairs[1:], *also]},
     )
     hashes = [hash_file(path) for path in teacher.weights()]
     about = describe_base(teacher, str(teacher.folder), hashes) | {
