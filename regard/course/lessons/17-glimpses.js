@@ -85,7 +85,7 @@ course.experiments.glimpses = (box) => {
   const { box: shown, show } = course.drawing(() => {
     const wanted = best(differ(state), seen.map((one) => one.glimpse)), { high, wide, y, x } = boxes[wanted];
     return [regard.make("div", { class: "pair" }, screen(wanted), course.bars(state.map((_, d) => `${d}`), state.map((p) => Math.round(100 * p) / 100), 1, 2)),
-      course.note(`${seen.length} ${seen.length === 1 ? "glimpse" : "glimpses"}. Framed: where most is to be learned next, a ${high > 1 || wide > 1 ? "wide" : "sharp"} glimpse at row ${y + 1}, column ${x + 1}. Right: how probable each digit is by now.`)];
+      course.note(`${seen.length} ${seen.length === 1 ? "glimpse" : "glimpses"}. Framed: where most is to be learned next, a ${high > 1 || wide > 1 ? "wide" : "sharp"} glimpse at row ${y + 1}, column ${x + 1}. The bars: how probable each digit is by now.`)];
   });
   box.append(course.note("Click a cell to look there. What is seen has noise in it."), course.row(
     course.button("best glimpse", () => glance(best(differ(state), seen.map((one) => one.glimpse)))), course.tick("look widely", (is) => { isWide = is; }),
