@@ -15,7 +15,7 @@ regard.views.push({
     const draw = (/** @type {Table} */ shown, /** @type {string} */ name, /** @type {number} */ share, /** @type {((at: Cross) => void) | undefined} */ pick = undefined) => {
       const canvas = regard.make("canvas", { class: "matrix", tabindex: "0", role: "img",
         "aria-label": `Matrix of attention weights, ${name}: ${shown.height} queries, ${shown.width} keys; arrow keys read it cell by cell` });
-      const figure = regard.make("figure", {}, share < 1 ? regard.make("figcaption", {}, name) : "", canvas);
+      const figure = regard.make("figure", { class: share === 0.5 ? "half" : undefined }, share < 1 ? regard.make("figcaption", {}, name) : "", canvas);
       pair.append(figure);
       const room = Math.max(260, (box.clientWidth || 800) * share - 8);
       regard.matrix(canvas, shown, state, readout, { axes: regard.axes(state.kind, state.byWords), room, pick });
