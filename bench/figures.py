@@ -114,6 +114,23 @@ def babi_table() -> list[str]:
     return [*head, *(f"| {name} | " + " | ".join(map(str, cells)) + " |" for name, cells in lines.items())]
 
 
+def classify_table() -> list[str]:
+    """Of each set whose three seeds are done: accuracy and calibration error, ours and the peers'."""
+    found = read(RESULTS / "classify.json")
+    columns = "accuracy % (calibration error) | regard, three seeds | logistic regression | fastText | goal | measured"
+    lines = [f"| {columns} |", "|---|---|---|---|---|---|"]
+    for name, goal in {"trec": "91.0", "sst2": "84.0", "subj": "93.5"}.items():
+        seeds = [found[part] for seed in (1, 2, 3) if (part := f"{name}, regard, {seed}") in found]
+        if len(seeds) == 3:
+            ours = [sum(one[key] for one in seeds) / 3 for key in ("accuracy", "calibration_error")]
+            peers = [found[f"{name}, {peer}, 1"] for peer in ("logistic regression", "fastText")]
+            cells = [f"{one['accuracy']:.1f} ({one['calibration_error']:.1f})" for one in peers]
+            last = seeds[-1]
+            measured = f"`classify.py`, {SHORT[last['machine']['cpu']]}, {last['date']}, {last['commit']}"
+            lines.append(f"| {name} | {ours[0]:.1f} ({ours[1]:.1f}) | {' | '.join(cells)} | {goal} | {measured} |")
+    return lines
+
+
 def curve_table() -> list[str]:
     curve = read(RESULTS / "quality.json")["ten minutes en-de"]["curve_minutes_step_valid_bleu"]
     rows = {"minutes": "{0:.1f}", "updates": "{1:,}", "validation BLEU": "{2:.1f}"}
@@ -384,6 +401,7 @@ ROBUSTNESS = [
 TABLES: dict[str, Callable[[], list[str]]] = {
     "readme": short_table,
     "babi": babi_table,
+    "classify": classify_table,
     "curve": curve_table,
     "sides": sides_table,
     "billion": billion_table,
