@@ -54,6 +54,12 @@ def test_an_answerer_prints_the_answer_and_what_each_hop_looked_at(answerer_fold
     assert len(entry["hops"]) == 3 and len(entry["hops"][0]) == len(entry["sentences"]) == 4
 
 
+def test_a_question_without_a_story_is_a_mistake_of_usage_with_the_remedy(tmp_path):
+    code, out, err = run("answer", tmp_path / "model", "Where is Mary?")
+    assert code == 2 and not out and "--help" in err
+    assert "'Where is Mary?' alone was given" in err and "- where the story is piped in" in " ".join(err.split())
+
+
 def test_words_never_seen_in_training_are_told(answerer_folder, tmp_path):
     (tmp_path / "tale.txt").write_text("Zebediah is a frog.\n")
     code, _, err = run("answer", answerer_folder, tmp_path / "tale.txt", "What colour is Zebediah?")

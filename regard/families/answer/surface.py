@@ -22,7 +22,7 @@ def command(
     story: Annotated[
         Path, typer.Argument(help="File of a story, one sentence per line; - for standard input.", show_default=False)
     ],
-    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    question: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question about a story, and show the attention of each hop; unknown where the story has no answer.
@@ -30,6 +30,10 @@ def command(
     Example:
       regard answer models/stories story.txt "Where is Mary?"
     """
+    if question is None:
+        raise typer.BadParameter(f"a story and a question are wanted, and {str(story)!r} alone was given; name the "
+                                 f"story's file before the question, or - where the story is piped in, as in: regard "
+                                 f'answer {model} story.txt "Where is Mary?"')  # fmt: skip
     answerer = out.open(model)
     found = answerer.answer(read_sentences(None if str(story) == "-" else story), question)
     for note in found.notes:
