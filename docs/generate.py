@@ -43,7 +43,7 @@ def live() -> dict[str, str]:
     """
     place = Path(os.environ.get("REGARD_COURSE", "build/course"))
     for family, folder, texts, settings in missing_models(place):
-        short = merge(settings, {"stop": {"minutes": 0.75}, "workers": 1})
+        short = merge(settings, {"stop": {"minutes": 1.5}, "workers": 1})
         regard.train(family, to=folder, settings=short, **texts)
     models = find_models(place)
     given = {"text": "The old dog drinks the water in the garden."}
