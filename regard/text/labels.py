@@ -97,7 +97,7 @@ class LabelFiles:
         """Of JSON Lines, where labels may be numbers or lists."""
         table = open_rows(path, self.wanted, LONGEST_RUNNING)
         keys = [table.names[place] for place in choose_label_and_text(table, self.wanted)]
-        for number, entry in each_object(path, read_lines(path, longest=LONGEST_RUNNING)):
+        for number, entry in each_object(path, read_lines(path, longest=LONGEST_RUNNING), keys):
             where = f"{path} line {number}"
             given, text = (text_under(entry, key) for key in keys)
             labels = given if isinstance(given, list) else [given]

@@ -1,6 +1,7 @@
 """Reads JSON Lines: one object a line, its texts under keys; of objects within it, `translation.de`."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,26 +19,55 @@ def open_jsonl(path: Path, lines: Lines, wanted: Choice | None) -> Table:
 
     def rows(places: Sequence[int]) -> Iterator[Row]:
         keys = [names[place] for place in places]
-        for number, entry in each_object(path, lines()):
+        for number, entry in each_object(path, lines(), keys):
             yield number, [_text(path, number, entry, key) for key in keys]
 
     return Table(path, names, rows, word="keys")
 
 
-def each_object(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every object with its line."""
+class _Doubled(dict[str, Any]):
+    """An object that has a key twice: of what is under it, only the last is here."""
+
+    def __init__(self, members: list[tuple[str, Any]]) -> None:
+        super().__init__(members)
+        counts = Counter(key for key, _ in members)
+        self.doubled = {key for key, count in counts.items() if count > 1}
+
+
+def _as_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    return found if len(found) == len(members) else _Doubled(members)
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_as_object)
+
+
+def each_object(path: Path, lines: Iterator[str], keys: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every object with its line; an error where one of these keys is there twice."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            entry = json.loads(line)
+            entry = DECODER.decode(line)
         except (ValueError, RecursionError) as problem:
             remedy = f" (jq -c '.[]' {path.name} > {path.stem}.jsonl makes that of a list)" * line.startswith("[")
             rule = "a .jsonl file has one object per line"
             raise CorpusError(f"{path} line {number} is not JSON ({problem}); {rule}{remedy}") from None
         if not isinstance(entry, dict):
             raise CorpusError(f'{path} line {number} is not a JSON object as {{"de": …, "en": …}}; each line must be')
+        for key in keys:
+            if _is_doubled(entry, key):
+                raise CorpusError(f"{path} line {number} has the key {key!r} twice, and an object has one text under a "
+                                  f"key; make two lines of it, or remove one")  # fmt: skip
         yield number, entry
+
+
+def _is_doubled(entry: dict[str, Any], key: str) -> bool:
+    """Whether a key, or the object within that it is in, is there twice."""
+    outer, _, inner = (key, "", "") if key in entry else key.partition(".")
+    if isinstance(entry, _Doubled) and outer in entry.doubled:
+        return True
+    return bool(inner) and isinstance(entry.get(outer), dict) and _is_doubled(entry[outer], inner)
 
 
 def _names(key: str, value: Any) -> list[str]:

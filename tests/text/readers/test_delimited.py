@@ -16,6 +16,7 @@ from regard.families.texts import gather_texts
 from regard.families.translate.recipe import gather
 from regard.families.write.recipe import WRITE
 from regard.text.corpus import PairFiles, guess_languages, read_pairs
+from regard.text.labels import LabelFiles
 
 PAIRS = [("Ein Haus am See.", "A house by the lake."), ("Ein Hund, der bellt.", "A dog that barks.")]
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n\ufeff"))
@@ -183,6 +184,24 @@ def test_a_missing_side_is_left_out_and_counted(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"de": "Ja.", "en": "Yes."}\n{"de": null, "en": "No."}\n')
     pairs, left_out = read_pairs(PairFiles.of(path))
     assert len(pairs) == 1 and left_out[0].count == 1 and left_out[0].example.endswith("line 2")
+
+
+@pytest.mark.parametrize("row", [
+    '{"de": "Nein.", "en": "No.", "en": "Nope."}', '{"de": "Nein.", "en": "No.", "\\u0064e": ""}',
+    '{"t": {"de": "Nein.", "en": "No.", "en": "Nope."}}', '{"t": {"de": "a", "en": "b"}, "t": {"de": "c", "en": "d"}}',
+])  # fmt: skip
+def test_a_key_that_is_there_twice_is_refused_where_it_is_read(tmp_path, row):
+    path, keys = tmp_path / "a.jsonl", ("t.de", "t.en") if '"t"' in row else ("de", "en")
+    for number, first in ((1, row), (2, '{"de": "Ja.", "en": "Yes.", "id": 1, "id": 2, "t": {"de": "x", "en": "y"}}')):
+        write(path, f"{first}\n{row}\n")
+        with pytest.raises(CorpusError, match=rf"a\.jsonl line {number} has the key '.*' twice, .*; make two lines"):
+            read(path, keys=keys)
+        assert "has the key" in CliRunner().invoke(app, ["check", str(path), "--keys", ",".join(keys)]).stdout
+        if keys[0] == "de":
+            with pytest.raises(CorpusError, match=rf"line {number} has the key '.*' twice"):
+                list(LabelFiles.of(path, keys))
+    write(path, f"{first}\n" * 2)
+    assert len(read(path, keys=keys)) == 2  # of what is not read, nothing is lost
 
 
 def test_a_list_in_json_is_refused_with_the_command_that_makes_lines_of_it(tmp_path):
