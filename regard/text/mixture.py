@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -39,15 +39,25 @@ def add_corpora(
     return replace(files, others=tuple(others))
 
 
-def refuse_swapped(what: str, other: PairFiles, like: str, source: str | None, target: str | None) -> None:
-    """An error if pairs are of the other direction than they should be, by the names of their files or columns."""
-    mine, theirs = ([name and name.replace("_", "-").partition("-")[0].lower() for name in names]
-                    for names in ((source, target), guess_languages(other)))  # fmt: skip
+def refuse_swapped(
+    what: str, other: PairFiles, like: str, source: str | None, target: str | None, *,
+    named: Sequence[str | None] = (None, None), or_else: str = "",
+) -> None:  # fmt: skip
+    """An error if pairs are of the other direction than they should be, as they were named, else by the names of their
+    files or columns. or_else: what may be done if that is meant.
+    """
+    theirs = plain_languages(one or found for one, found in zip(named, guess_languages(other), strict=True))
+    mine = plain_languages((source, target))
     if None not in theirs and mine != theirs and mine == theirs[::-1]:
         where = ",".join(map(str, other.paths)) if other.target else str(other.source)
         remedy = "name the files in the other order" if other.target else "choose with --keys or --columns"
         raise CorpusError(f"{what} {where} is read as {theirs[0]} to {theirs[1]}, and {like} {mine[0]} to {mine[1]}; "
-                          f"{remedy}")  # fmt: skip
+                          f"{remedy}{or_else}")  # fmt: skip
+
+
+def plain_languages(codes: Iterable[str | None]) -> list[str | None]:
+    """Codes of languages without their regions and scripts, to be compared."""
+    return [code and code.replace("_", "-").partition("-")[0].lower() for code in codes]
 
 
 def all_corpora(files: PairFiles) -> list[PairFiles]:

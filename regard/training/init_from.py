@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ class InitFrom:
     weights: dict[str, Tensor]
     weights_sha256: list[str]  # of its files
     bases: list[dict[str, Any]]  # the models it is, for regard.json and the card
+    settings: Settings = field(default_factory=dict)  # of the run that made it
 
     @classmethod
     def read(cls, recipe: Recipe, start: Start, load: Callable[..., Any]) -> InitFrom:
@@ -63,7 +64,7 @@ class InitFrom:
         shape, tokenizer, weights = adopted or _parts_of(load(start, engine="torch"))
         hashes = [hash_file(path) for path in folder.weights()]
         bases = [describe_base(folder, str(start), hashes)]
-        return cls(start.name, str(start), shape, tokenizer, weights, hashes, bases)
+        return cls(start.name, str(start), shape, tokenizer, weights, hashes, bases, folder.info.settings)
 
     @classmethod
     def _of_two(cls, recipe: Recipe, encoder: Path, decoder: Path) -> InitFrom:

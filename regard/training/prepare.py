@@ -184,6 +184,8 @@ def _prepare_new(
     recipe: Recipe, run: Path, train_files: Any, valid_files: Any, wanted: Settings, check: Check,
     init_from: InitFrom | None,
 ) -> Preparation:  # fmt: skip
+    if init_from and recipe.compare_start:
+        recipe.compare_start(train_files, wanted, init_from.where, init_from.settings)
     corpus = recipe.read(train_files, valid_files, resolve(wanted, recipe.config))
     stamps = stamp_files(corpus)
     with named(corpus.paths.values()):

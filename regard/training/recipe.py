@@ -136,6 +136,9 @@ class Recipe:
     config: type[RunConfig] = RunConfig  # with a section of its own, if it has settings of its own
     # A translator of an encoder's folder and a decoder's: shape, tokenizer, and the weights that they have for it.
     join: Callable[[ModelFolder, ModelFolder], Parts] | None = None
+    # Of the files, what was set, the folder of a model that is fine-tuned on them, and its settings: what cannot be
+    # meant is refused.
+    compare_start: Callable[[Any, Settings, str, Settings], None] | None = None
     # Of the text and a model that is fine-tuned on it: what the model is before the first step, as with more labels.
     extend: Callable[[Corpus, ModelConfig, Tokenizer, dict[str, Tensor]], Parts] | None = None
     kept_by_batches: tuple[str, ...] = ()  # of the weights it is fine-tuned from, what batches get as the array start.…

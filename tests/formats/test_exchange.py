@@ -126,6 +126,9 @@ def test_what_does_not_fit_the_model_gone_on_from_is_told(folder, writer_folder,
         regard.train("translate", to=tmp_path / "m", start=writer_folder, **pairs)
     with pytest.raises(regard.ConfigError, match="size and shape are those of the model"):
         regard.train("translate", to=tmp_path / "m", start=folder, settings={"size": "tiny"}, **pairs)
+    swapped = {"source": pairs["target"], "target": pairs["source"]}
+    with pytest.raises(regard.CorpusError, match=r"is read as fr to en, and .* translates en to fr; name the files in"):
+        regard.train("translate", to=tmp_path / "m", start=folder, **swapped)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "bert to fill"])

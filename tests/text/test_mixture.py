@@ -1,5 +1,7 @@
 """Several corpora: each as often as its weight says, none of the further ones held out, resumed only as they were."""
 
+import warnings
+
 import pytest
 from conftest import family_settings
 
@@ -122,3 +124,23 @@ def test_what_is_no_further_corpus_is_refused_and_nothing_of_it_is_left_out(corp
 def test_one_further_corpus_may_be_given_by_its_name_alone(tmp_path, corpora):
     (one,) = add_corpora(PairFiles.of(**corpora), f"{tmp_path}/more.de,{tmp_path}/more.en:0.5").others
     assert one.weight == 0.5 and [path.name for path in one.paths] == ["more.de", "more.en"]
+
+
+def test_a_model_is_fine_tuned_in_the_other_direction_only_if_that_is_said(tmp_path, corpora):
+    compare, known = TRANSLATE.compare_start, {"source_language": "en", "target_language": "de-DE"}
+    files = PairFiles.of(**corpora)  # de to en
+    told = r"the text .* is read as de to en, and m translates en to de; name the files in the other order; to teach it"
+    for named in ({}, {"source_language": "de"}):
+        with pytest.raises(CorpusError, match=f"{told} this direction, give --source-language and --target-language"):
+            compare(files, named, "m", known)
+    with pytest.warns(RuntimeWarning, match="m translates en to de-DE, and is fine-tuned to translate de to en, with"):
+        compare(files, {"source_language": "de", "target_language": "en"}, "m", known)
+    french = PairFiles.of(corpora["target"], tmp_path / "own.fr")
+    with pytest.warns(RuntimeWarning, match="m translates en to de-DE, and is fine-tuned to translate en to fr, with"):
+        compare(french, {}, "m", known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compare(PairFiles.of(corpora["target"], corpora["source"]), {}, "m", known)
+        compare(files, {"source_language": "en_GB", "target_language": "de"}, "m", known)  # as the model, by the user
+        compare(files, {}, "m", {"source_language": "en"})
+        compare(PairFiles.of(corpora["source"], tmp_path / "own.txt"), {}, "m", known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from regard.text.mixture import (
     back_translated,
     each_of_all,
     headers_of,
+    plain_languages,
     reading_of,
     refuse_swapped,
     roles_of,
@@ -128,6 +130,22 @@ def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> 
     facts: Settings = dict(zip(LANGUAGES, found, strict=True))
     facts |= {"corpus_weights": weights_of(files), "back_translated": back_translated(files)}
     return Corpus(pairs, roles, headers_of(files), facts, reading)
+
+
+def compare_languages(files: PairFiles, wanted: Settings, where: str, known: Settings) -> None:
+    """Fine-tuning a model in the other direction is refused unless both languages were named; that, and another pair
+    of languages, is noted. where, known: its folder and its settings.
+    """
+    mine, named = ([settings.get(name) for name in LANGUAGES] for settings in (known, wanted))
+    if None in mine:
+        return
+    if None in named:
+        or_else = "; to teach it this direction, give --source-language and --target-language"
+        refuse_swapped("the text", files, f"{where} translates", *mine, named=named, or_else=or_else)
+    found = [one or guess for one, guess in zip(named, guess_languages(files), strict=True)]
+    if None not in found and plain_languages(found) != plain_languages(mine):
+        warnings.warn(f"{where} translates {mine[0]} to {mine[1]}, and is fine-tuned to translate {found[0]} to "
+                      f"{found[1]}, with its tokenizer", RuntimeWarning, stacklevel=2)  # fmt: skip
 
 
 def default_held_out(pairs: int) -> int:

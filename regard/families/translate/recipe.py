@@ -32,7 +32,7 @@ from regard.families import FAMILIES
 from regard.families.held_out import HeldOutPairs, real_loss
 from regard.families.table import choose
 from regard.families.translate.network import put_together
-from regard.families.translate.reading import gather, read
+from regard.families.translate.reading import compare_languages, gather, read
 from regard.families.translate.settings import KINDS, ROWS, SIZES, USES, choose_epochs
 from regard.folder import Content
 from regard.formats import encoder_decoder, marian, own
@@ -265,6 +265,7 @@ TRANSLATE = Recipe(
     where="regard.families.translate.recipe:TRANSLATE",
     score="bleu",
     join=put_together,
+    compare_start=compare_languages,
     artifacts=artifacts,
     snapshot=snapshot_pairs,
     stages="regard.families.translate.monolingual:launch_stages",
