@@ -7,19 +7,23 @@ raises for what a line holds, only for files that cannot be read as lines at all
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from regard.errors import CorpusError
 from regard.files import hash_file
-from regard.text.byte_lines import raw_lines, raw_pairs, raw_pieces
+from regard.text.byte_lines import Raws, raw_lines, raw_pairs, raw_pieces
+from regard.text.check_lines import Side
 from regard.text.corpus import PairFiles, counted, guess_languages, kind_of, open_rows, verify_pairs
 from regard.text.duplicates import Duplicates
 from regard.text.languages import FUNCTION_WORDS, count_words, find_foreign, guess_language, likeness, words_of
 from regard.text.lines import UTF8_MARK
-from regard.text.problems import EXAMPLES, LONGEST_LETTERS, LONGEST_WORDS, Report
+from regard.text.problems import Report
 from regard.text.readers import find_kind
 from regard.text.running import TextFiles, verify_documents
 from regard.text.stories import look_like_stories, verify_stories
@@ -28,12 +32,7 @@ Tick = Callable[[int, int], None]  # (lines, bytes) that were read
 TICK = 5000  # lines from one tick to the next
 LONG_ENOUGH = 40  # characters of a line that is not there twice by chance
 QUICK, QUICK_SHARE = 10_000, 10  # pairs that a quick look has compared as a whole; then 500 of each ten times as many
-STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd]|\r")
-MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|&(?:[a-zA-Z]{2,8}|#\d{1,6});")
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
-TWO_SCRIPTS = re.compile(
-    "[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]|[A-Za-z][\u0370-\u03ff]|[\u0370-\u03ff][A-Za-z]"
-)
 
 
 def check_pairs(
@@ -43,12 +42,13 @@ def check_pairs(
     """Pairs of lines. tick: hears how many lines and bytes were read, now and then. most: a quick look at so many lines
     at most, which compares a sample. valid: pairs to validate or test on, which should be the same way round."""
     shape = "files" if files.target else kind_of(files).name
-    report = Report([path.name for path in files.paths], shape)
+    report = Report([path.name for path in files.paths], shape, folder=files.source if files.parts else None)
     checks = _PairChecks(report, files, held_out)
-    _note_header(report, files)
+    for path in files.parts or (files.source,):
+        _note_header(report, files, path)
     read = 0
     ends = None
-    for number, raws in raw_pairs(files, lambda number, raw: report.note("columns", files.source, number, raw)):
+    for number, raws in checks.each_pair():
         source, target = raws
         if source is None or target is None:  # one file has ended
             ends = [number - 1 + (raw is not None) for raw in raws]
@@ -95,7 +95,7 @@ def check_text(
     shared: set[int] = set()
     read = 0
     for path in paths:
-        side = _Side(report, path)
+        side = Side(report, path)
         last = 0
         for number, raw in text_pieces(files, path):
             if number != last:
@@ -119,56 +119,6 @@ def check_text(
     return report
 
 
-class _Side:
-    """One file while it is read."""
-
-    def __init__(self, report: Report, path: Path) -> None:
-        self.report, self.path = report, path
-        self._is_utf8 = False  # some line has letters beyond ASCII in UTF-8
-        self._broken: list[tuple[int, str]] = []  # the first lines that are not UTF-8
-        self._broken_count = 0
-
-    def add(self, number: int, raw: bytes, *, is_sentence: bool) -> str:
-        """One line: what is strange in it is noted; its text as training would read it."""
-        line = raw.removesuffix(b"\n")
-        if line.endswith(b"\r"):
-            line = line[:-1]
-            self.report.note("windows", self.path, number, "")
-        if number == 1 and line.startswith(UTF8_MARK):
-            line = line[len(UTF8_MARK) :]
-            self.report.note("mark", self.path, number, "")
-        try:
-            text = line.decode()
-            self._is_utf8 = self._is_utf8 or not text.isascii()
-        except UnicodeDecodeError as problem:
-            text = line.decode(errors="replace")
-            self._broken.append((number, f"byte {line[problem.start]:#04x} at offset {problem.start}: {text[:80]}"))
-            del self._broken[EXAMPLES:]
-            self._broken_count += 1
-            text = text.replace("\ufffd", "")
-        if STRANGE.search(text):
-            _note_strange(self.report, self.path, number, text)
-        if is_sentence:
-            self._check_sentence(number, text)
-        return text
-
-    def _check_sentence(self, number: int, text: str) -> None:
-        if len(text) > LONGEST_LETTERS or (len(text) > LONGEST_WORDS and text.count(" ") >= LONGEST_WORDS):
-            self.report.note("long", self.path, number, text)
-        if ("<" in text or "&" in text) and MARKUP.search(text):
-            self.report.note("markup", self.path, number, text)
-        if not text.isascii() and TWO_SCRIPTS.search(text):
-            self.report.note("scripts", self.path, number, text)
-
-    def finish(self) -> None:
-        """Lines that are not UTF-8: where others are, the file is not to be converted as a whole."""
-        kind = "not utf-8" if self._is_utf8 else "encoding"
-        for number, shown in self._broken:
-            self.report.note(kind, self.path, number, shown)
-        if self._broken:
-            self.report.findings[kind].count += self._broken_count - len(self._broken)
-
-
 class _PairChecks:
     """Checks of pairs: of each by itself, and of many together."""
 
@@ -176,44 +126,71 @@ class _PairChecks:
         from regard.text.shifts import ShiftFinder  # numpy takes its time to import
 
         self.report, self.files, self.held_out = report, files, held_out
-        self.sides = _Side(report, files.source), _Side(report, files.target or files.source)
+        self.sides: tuple[Side, ...] = ()
+        self._starts: list[tuple[int, Path]] = []  # how many lines there are before each file of a folder
         self.shifts = ShiftFinder()
         self._known = Duplicates()
         self._lengths = [0, 0]
-        self._waiting: list[tuple[str, Path, int, str]] = []  # notes until shifts are known
+        self._waiting: list[tuple[str, int, int, str]] = []  # notes on sides until shifts are known
         self._pairs: list[tuple[int, str, str]] = []
         self._words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
 
+    def each_pair(self) -> Iterator[tuple[int, Raws]]:
+        """Both sides of each line, as `raw_pairs` has them; those of a folder are numbered on from file to file."""
+        last = 0
+        for path in self.files.parts or (self.files.source,):
+            before = last
+            self._starts.append((before, path))
+            self._finish_sides()
+            self.sides = Side(self.report, path), Side(self.report, self.files.target or path)
+            one = replace(self.files, source=path, parts=())
+            for number, raws in raw_pairs(one, partial(self.report.note, "columns", path)):
+                last = before + number
+                yield last, raws
+
+    def _place(self, side: int, number: int) -> tuple[Path, int]:
+        """The file of one side of a pair, and its line there."""
+        if self.files.target:
+            return (self.files.source, self.files.target)[side], number
+        before, path = self._starts[bisect_left(self._starts, number, key=lambda start: start[0]) - 1]
+        return path, number - before
+
+    def _note(self, kind: str, side: int, number: int, shown: str, count: int = 1) -> None:
+        path, line = self._place(side, number)
+        self.report.note(kind, path, line, shown, count)
+
     def add(self, number: int, *raws: bytes, is_compared: bool) -> None:
         """One pair."""
-        each = zip(self.sides, raws, strict=True)
-        source, target = (side.add(number, raw, is_sentence=True) for side, raw in each)
-        report, path = self.report, self.files.source
+        line = self._place(0, number)[1]
+        source, target = (side.add(line, raw, is_sentence=True) for side, raw in zip(self.sides, raws, strict=True))
         if not source.strip() or not target.strip():
-            report.note("empty", self.sides[bool(source.strip())].path, number, source or target)
+            self._note("empty", bool(source.strip()), number, source or target)
             return
         shown = f"{source[:76]} ||| {target[:76]}"
-        if report.shape == "tsv" and any('""' in one[1:-1] and QUOTED.fullmatch(one) for one in (source, target)):
-            report.note("quoted", path, number, shown)
+        if self.report.shape == "tsv" and any('""' in one[1:-1] and QUOTED.fullmatch(one) for one in (source, target)):
+            self._note("quoted", 0, number, shown)
         if source == target:
-            self._waiting.append(("copy", path, number, source))
+            self._waiting.append(("copy", 0, number, source))
         if self._is_odd(len(source), len(target)):
-            self._waiting.append(("ratio", path, number, shown))
+            self._waiting.append(("ratio", 0, number, shown))
         if count := self._known.add(f"{source}\t{target}"):
-            report.note("repeated", path, number, shown, count)
+            self._note("repeated", 0, number, shown, count)
         if self.held_out and hash(source) in self.held_out:
-            report.note("overlap", path, number, source)
+            self._note("overlap", 0, number, source)
         if is_compared:
             self._pairs.append((number, source, target))
             self._compare(whole=False)
+
+    def _finish_sides(self) -> None:
+        for side in self.sides:
+            side.finish()
 
     def finish(self, valid: PairFiles | None) -> None:
         """Checks that need many pairs."""
         self._compare(whole=True)
         if "repeated" in self.report.findings:
             self.report.findings["repeated"].is_estimate = self._known.one_in > 1
-        for side in dict.fromkeys(self.sides):
-            side.finish()
+        self._finish_sides()
         for stretch in self.shifts.found:
             target = self.files.target
             if stretch.shift is None:
@@ -223,8 +200,11 @@ class _PairChecks:
                 where = f"translations are {counted(abs(stretch.shift), 'lines')} {way}" + (
                     f" in {target.name}" if target else ""
                 )
-            shown = f"lines {stretch.first} to {stretch.last}, {counted(stretch.count, 'pairs')}: {where}"
-            self.report.note("shift", self.files.source, stretch.first, shown, stretch.count)
+            path, line = self._place(0, stretch.first)
+            end, last = self._place(0, stretch.last)
+            until = last if end == path else f"{last} of {self.report.name_of(end)}"
+            shown = f"lines {line} to {until}, {counted(stretch.count, 'pairs')}: {where}"
+            self.report.note("shift", path, line, shown, stretch.count)
         self._check_names()
         if valid:
             self._check_direction(valid)
@@ -240,18 +220,18 @@ class _PairChecks:
         words = list(map(words_of, sides[0])), list(map(words_of, sides[1]))
         counts = count_words(words[0]), count_words(words[1])
         for place, side, kind in find_foreign(sides, words, counts):
-            self._waiting.append((kind, self.sides[side].path, pairs[place][0], sides[side][place]))
+            self._waiting.append((kind, side, pairs[place][0], sides[side][place]))
         self._note_waiting(None if whole else pairs[-1][0])
         self._words = self._words if self._words[0] else counts
         del self._pairs[: len(pairs)]
 
     def _note_waiting(self, last: int | None) -> None:
         """Notes what was seen up to a line, but not what only a shift brings about."""
-        for kind, path, number, shown in self._waiting:
+        for kind, side, number, shown in self._waiting:
             stretch = next((one for one in self.shifts.found if one.first <= number <= one.last), None)
             is_of_shift = stretch is not None and (kind == "ratio" or stretch.shift is not None)
             if not is_of_shift and (last is None or number <= last):
-                self.report.note(kind, path, number, shown)
+                self._note(kind, side, number, shown)
         self._waiting = [one for one in self._waiting if last is not None and one[2] > last]
 
     def _is_odd(self, mine: int, theirs: int) -> bool:
@@ -272,8 +252,7 @@ class _PairChecks:
         ]
         for side, (name, guess) in enumerate(zip(named, guessed, strict=True)):
             if name and guess and name != guess:
-                path = self.sides[side].path
-                self.report.note("exchanged", path, 1, f"by its name or key it is {name}, by its words {guess}")
+                self._note("exchanged", side, 1, f"by its name or key it is {name}, by its words {guess}")
 
     def _check_direction(self, valid: PairFiles) -> None:
         """Whether pairs to validate on are the same way round."""
@@ -290,23 +269,12 @@ class _PairChecks:
             self.report.note("exchanged", valid.source, 1, "its sides are the other way round than those to train on")
 
 
-def _note_strange(report: Report, path: Path, number: int, text: str) -> None:
-    for kind, letters in (
-        ("nul", "\0"), ("line separator", "\u2028\u2029\x85"), ("carriage return", "\r"), ("inner mark", "\ufeff"),
-        ("replaced", "\ufffd"),
-    ):  # fmt: skip
-        if any(letter in text for letter in letters):
-            report.note(kind, path, number, text)
-    if re.search("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]", text):
-        report.note("control", path, number, text)
-
-
-def _note_header(report: Report, files: PairFiles) -> None:
+def _note_header(report: Report, files: PairFiles, path: Path) -> None:
     with suppress(CorpusError):
-        table = open_rows(files.paths[0], files.wanted) if not files.target else None
+        table = open_rows(path, files.wanted) if not files.target else None
         if table and (table.header or table.may_be_header):
             kind = "header" if table.header else "likely header"
-            report.note(kind, files.paths[0], 1, table.header or table.may_be_header or "")
+            report.note(kind, path, 1, table.header or table.may_be_header or "")
 
 
 def _note_same_files(report: Report, paths: list[Path]) -> None:

@@ -75,18 +75,25 @@ class Report:
     lines: int = 0
     findings: dict[str, Finding] = field(default_factory=dict)
     stops: str | None = None  # why training would refuse the corpus
+    folder: Path | None = None  # that files are named from; else by their names alone
 
     @property
     def has_problems(self) -> bool:
         """Whether anything is there that hurts, or may."""
         return bool(self.stops) or any(not PROBLEMS[kind].hurts.startswith("no") for kind in self.findings)
 
+    def name_of(self, path: Path) -> str:
+        """What a file is called."""
+        if self.folder and self.folder in path.parents:
+            return path.relative_to(self.folder).as_posix()
+        return path.name
+
     def note(self, kind: str, path: Path, line: int, shown: str, count: int = 1) -> None:
         """Counts something, and keeps the first few as examples."""
         found = self.findings.setdefault(kind, Finding(kind))
         found.count += count
         if len(found.examples) < EXAMPLES:
-            found.examples.append({"file": path.name, "line": line, "text": "".join(map(_shown, shown[:160]))})
+            found.examples.append({"file": self.name_of(path), "line": line, "text": "".join(map(_shown, shown[:160]))})
 
     def leave_out(self, skipped: Iterable[tuple[Path, str]]) -> None:
         """Counts the files of a folder that are not read. All are named but hidden ones, which may be thousands."""

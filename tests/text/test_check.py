@@ -235,6 +235,32 @@ def test_pairs_in_one_file_are_looked_over_too(tmp_path, kind):
     assert again["lines"] == told["lines"] == 6000
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_of_a_folder_of_tables_the_file_and_its_line_are_named(tmp_path, kind):
+    rows = list(zip(changed(ENGLISH, {2005: "a <i>tag</i>"}), GERMAN, strict=True))[:4000]
+    rows[2600:3300] = zip(ENGLISH[2600:3300], GERMAN[2601:3301], strict=True)  # some of them in the next file
+    rows[3500] = ("word " * 300, rows[3500][1])
+    for number in range(4):
+        path = tmp_path / "ab"[number // 2] / f"part-{number % 2}.{kind}"
+        path.parent.mkdir(exist_ok=True)
+        part = [("en", "de")] * (kind == "csv") + rows[1000 * number : 1000 * number + 1000]
+        with path.open("w", newline="") as file:
+            if kind == "csv":
+                csv.writer(file).writerows(part)
+            else:
+                file.writelines(json.dumps({"en": en, "de": de}) + "\n" for en, de in part)
+    with (tmp_path / "b" / f"part-1.{kind}").open("a") as file:
+        file.write('{"en": "x"}\n')
+    told = json.loads(run(tmp_path, "--glob", f"*.{kind}", "--json").output)
+    found = {finding["kind"]: finding["examples"][0] for finding in told["findings"]}
+    later = kind == "csv"  # the header is line 1
+    places = {name: (one["file"], one["line"] - later) for name, one in found.items()}
+    assert places["markup"] == (f"b/part-0.{kind}", 5) and places["long"] == (f"b/part-1.{kind}", 501)
+    assert found["header"]["file"] == f"a/part-0.{kind}" if later else places["columns"][0] == f"b/part-1.{kind}"
+    assert places["shift"][0] == f"b/part-0.{kind}" and abs(places["shift"][1] - 601) < 20
+    assert f" of b/part-1.{kind}, " in found["shift"]["text"] and told["lines"] == 4000
+
+
 def test_quotes_of_csv_in_a_file_with_tabs_are_found_and_read_when_the_advice_is_followed(tmp_path):
     rows = list(zip(ENGLISH, GERMAN, strict=True))[:200]
     rows[100] = ('He said "come" to me.', 'Er sagte "komm" zu mir.')
