@@ -50,9 +50,9 @@ def _cut_character(piece: bytes) -> bytes:
     return b""
 
 
-def raw_pairs(files: PairFiles, on_broken: Callable[[int, str], None]) -> Iterator[tuple[int, Raws]]:
+def raw_pairs(files: PairFiles, note: Callable[[str, int, str], None]) -> Iterator[tuple[int, Raws]]:
     """Both sides of each line, numbered from 1. Of two files, None for one that has ended before the other, once; a
-    line of one file that has not both sides goes to `on_broken`."""
+    line of one file that is not two texts is noted, with the kind of problem."""
     if files.target is not None:
         yield from _side_by_side(raw_lines(files.source), raw_lines(files.target))
         return
@@ -60,7 +60,10 @@ def raw_pairs(files: PairFiles, on_broken: Callable[[int, str], None]) -> Iterat
     if split is None or files.parts:
         with suppress(CorpusError):  # training's own reader names what is wrong
             for pair in each_pair(files):
-                yield pair.line, (pair.source.encode(), pair.target.encode())
+                if pair.is_second:
+                    note("second", pair.line, pair.source or pair.target)
+                else:
+                    yield pair.line, (pair.source.encode(), pair.target.encode())
         return
     chosen, header = _choose(files)
     for number, raw in enumerate(raw_lines(files.source), start=1):
@@ -69,7 +72,7 @@ def raw_pairs(files: PairFiles, on_broken: Callable[[int, str], None]) -> Iterat
         if (found := split(chosen, raw.removesuffix(b"\n"))) is not None:
             yield number, found
         elif raw.strip() or split is _cells:
-            on_broken(number, raw.decode(errors="replace").rstrip("\r\n"))
+            note("columns", number, raw.decode(errors="replace").rstrip("\r\n"))
 
 
 def _choose(files: PairFiles) -> tuple[Choice | None, str | None]:

@@ -144,9 +144,12 @@ class _PairChecks:
             self._finish_sides()
             self.sides = Side(self.report, path), Side(self.report, self.files.target or path)
             one = replace(self.files, source=path, parts=())
-            for number, raws in raw_pairs(one, partial(self.report.note, "columns", path)):
+            for number, raws in raw_pairs(one, partial(self._note_line, path)):
                 last = before + number
                 yield last, raws
+
+    def _note_line(self, path: Path, kind: str, line: int, shown: str) -> None:
+        self.report.note(kind, path, line, shown)
 
     def _place(self, side: int, number: int) -> tuple[Path, int]:
         """The file of one side of a pair, and its line there."""
@@ -257,7 +260,7 @@ class _PairChecks:
     def _check_direction(self, valid: PairFiles) -> None:
         """Whether pairs to validate on are the same way round."""
         lines: tuple[list[set[str]], list[set[str]]] = [], []
-        for number, raws in raw_pairs(valid, lambda number, raw: None):
+        for number, raws in raw_pairs(valid, lambda *line: None):
             if None in raws or number > 2000:
                 break
             for side, raw in zip(lines, raws, strict=True):
@@ -294,7 +297,7 @@ def hashes_of(paths: list[Path], like: PairFiles | None = None) -> frozenset[int
     for path in paths:
         if like and find_kind(path):
             pairs = PairFiles(path, None, like.columns, like.keys)
-            raws = (raw[0] or b"" for _, raw in raw_pairs(pairs, lambda number, raw: None))
+            raws = (raw[0] or b"" for _, raw in raw_pairs(pairs, lambda *line: None))
         else:
             raws = (raw for _, raw in raw_pieces(path))
         for raw in raws:

@@ -3,7 +3,7 @@
 Knows nothing of tokens: what is too long is decided later.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from regard.text.lines import LONGEST_LINE, open_text, read_lines
 from regard.text.readers import KINDS, Kind, find_kind
 from regard.text.readers.folders import find_parts
 from regard.text.readers.packed import without_packing
-from regard.text.readers.rows import Choice, Table, one_line
+from regard.text.readers.rows import Choice, Second, Table, one_line
 
 NO_LANGUAGES = {"txt", "src", "tgt", "trg", "ref"}  # endings and names that are as short as codes
 
@@ -33,6 +33,7 @@ class Pair(NamedTuple):
     line: int
     part: int = 0  # of a folder of files
     corpus: int = 0  # of several
+    is_second: bool = False  # a text of a unit that has a pair already; the other side is empty
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,16 @@ def read_pairs(files: PairFiles) -> tuple[list[Pair], list[LeftOut]]:
         (pairs if pair.source.strip() and pair.target.strip() else empty).append(pair)
     if not pairs:
         raise _nothing_in(files)
-    some = [replace(why_empty(files, empty[0]), count=len(empty))] if empty else []
-    return pairs, [*header_of(files), *some]
+    return pairs, [*header_of(files), *add_up(why_not(files, pair) for pair in empty)]
+
+
+def add_up(left_out: Iterable[LeftOut]) -> list[LeftOut]:
+    """Those of one reason together, with the first of them as the example."""
+    found: dict[str, LeftOut] = {}
+    for one in left_out:
+        before = found.get(one.reason)
+        found[one.reason] = replace(before, count=before.count + one.count) if before else one
+    return list(found.values())
 
 
 def header_of(files: PairFiles) -> list[LeftOut]:
@@ -135,12 +144,15 @@ def headers_in(paths: Sequence[Path], wanted: Choice | None) -> list[LeftOut]:
     return [LeftOut("a header", len(found), f"{found[0][0]} line 1: {found[0][1]}", "lines")] if found else []
 
 
-def why_empty(files: PairFiles, pair: Pair) -> LeftOut:
-    """Why a pair without text is left out."""
+def why_not(files: PairFiles, pair: Pair) -> LeftOut:
+    """Why a pair with an empty side is left out."""
     is_first = bool(pair.source.strip()) == files.is_reversed  # of the two sides as they are in the files
     side = files.paths[pair.part] if is_first else files.target or files.paths[pair.part]
     unit = "line" if files.target else kind_of(files).unit
-    return LeftOut("empty on one side", 1, f"{side} {unit} {pair.line}")
+    where = f"{side} {unit} {pair.line}"
+    if pair.is_second:
+        return LeftOut("second texts of a language in one unit", 1, where, "texts")
+    return LeftOut("empty on one side", 1, where)
 
 
 def verify_pairs(files: PairFiles) -> None:
@@ -199,7 +211,8 @@ def _as_in_files(files: PairFiles) -> Iterator[Pair]:
                               f"are headers, choose source and target by name with --columns, else remove one of "
                               f"these rows")  # fmt: skip
         for number, (source, target) in table.rows(table.choose(files.wanted, 2)):
-            yield Pair(one_line(source), one_line(target), number, part)
+            is_second = isinstance(source, Second) or isinstance(target, Second)
+            yield Pair(one_line(source), one_line(target), number, part, is_second=is_second)
 
 
 def _are_same_names(mine: str | None, theirs: str) -> bool:

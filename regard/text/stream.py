@@ -11,12 +11,11 @@ import zlib
 from abc import ABC, abstractmethod
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from regard.errors import CorpusError
-from regard.text.corpus import LeftOut
+from regard.text.corpus import LeftOut, add_up
 
 CHUNK = 20_000  # examples
 SAMPLE = 250_000  # examples; up to twice as many are held
@@ -126,21 +125,22 @@ class StreamedExamples(Examples):
     def survey(self) -> Iterator[int]:
         """Reads all of it; yields how many examples were read so far."""
         lowest, sample, every, usable, allowed = _Lowest(MOST_GROUPS), Thinned(SAMPLE), 0, 0, 0
-        unusable: list[Any] = []  # the first
+        left_out: list[LeftOut] = []
         for chunk in _chunked(self._read()):
             kept = [example for example in chunk if self._is_usable(example)]
-            if len(kept) < len(chunk) and not unusable:
-                unusable = [example for example in chunk if not self._is_usable(example)][:1]
+            if len(kept) < len(chunk) and self._why_not:
+                unusable = [example for example in chunk if not self._is_usable(example)]
+                left_out = add_up([*left_out, *map(self._why_not, unusable)])
             every, usable = every + len(chunk), usable + len(kept)
             sample.add(kept)
             if not self._has_valid:
                 allowed += sum(map(self._may_be_held_out, kept))
                 lowest.add((self._hash(one), one, self._may_be_held_out(one)) for one in kept)
             yield every
-        if self._why_not and unusable:
-            self.left_out = [replace(self._why_not(unusable[0]), count=every - usable)]
+        self.left_out = left_out or self.left_out
         if not usable:
-            why = "".join(f", all {one.reason} (such as {one.example})" for one in self.left_out)
+            which = "all" if len(left_out) == 1 else "some"
+            why = "".join(f", {which} {one.reason} (such as {one.example})" for one in left_out)
             raise CorpusError(f"{every} examples{why}; there is nothing to learn from")
         held = [] if self._has_valid else lowest.take(self._held_out(allowed))
         self._chosen = frozenset(number for number, _ in held)

@@ -159,7 +159,7 @@ class Translator(Pipeline):
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         others = None if against is None else against(sources, beam=beam)
         report = report_translations(self(sources, beam=beam), references, tokenize, others)
-        report["left_out"] = sum(one.count for one in left_out if one.unit is None)  # empty on one side
+        report["left_out"] = sum(one.count for one in left_out if one.unit != "lines")  # all but headers
         return report | (score_alignment(self, files, gold, reverse) if gold is not None else {})
 
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:

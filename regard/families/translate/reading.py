@@ -11,7 +11,7 @@ from regard.config import RunConfig, Settings
 from regard.errors import ConfigError, CorpusError
 from regard.families.table import count_words
 from regard.folder import LANGUAGES
-from regard.text.corpus import Pair, PairFiles, guess_languages, kind_of, read_pairs, refuse_unread, why_empty
+from regard.text.corpus import Pair, PairFiles, guess_languages, kind_of, read_pairs, refuse_unread, why_not
 from regard.text.mixture import (
     Also,
     add_corpora,
@@ -113,6 +113,7 @@ def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> 
         refuse_swapped("--valid-source", valid_files, "the model is for", source_language, target_language)
         reading |= {f"valid_{name}": value for name, value in valid_files.reading.items()}
         roles |= {f"valid_{role}": path for role, path in valid_files.roles.items()}
+    valid, left_out = read_pairs(valid_files) if valid_files else (None, [])
     pairs = StreamedExamples(
         read=lambda: each_of_all(files),
         key=(lambda pair: pair.target)
@@ -121,15 +122,15 @@ def read(files: PairFiles, valid_files: PairFiles | None, config: RunConfig) -> 
         words=lambda pair: count_words(pair[:2]),
         held_out=lambda count: config.train.held_out or default_held_out(count),
         seed=config.seed,
-        valid=read_pairs(valid_files)[0] if valid_files else None,
+        valid=valid,
         is_usable=lambda pair: pair.source.strip() and pair.target.strip(),
-        why_not=lambda pair: why_empty(all_corpora(files)[pair.corpus], pair),
+        why_not=lambda pair: why_not(all_corpora(files)[pair.corpus], pair),
         may_be_held_out=lambda pair: pair.corpus == 0,
         make=lambda kept: Pair(*kept),
     )
     facts: Settings = dict(zip(LANGUAGES, found, strict=True))
     facts |= {"corpus_weights": weights_of(files), "back_translated": back_translated(files)}
-    return Corpus(pairs, roles, headers_of(files), facts, reading)
+    return Corpus(pairs, roles, [*headers_of(files), *left_out], facts, reading)
 
 
 def compare_languages(files: PairFiles, wanted: Settings, where: str, known: Settings) -> None:

@@ -17,6 +17,12 @@ OBVIOUS = ("text", "content")  # names of a column of running text
 SHOWN = 30  # columns that an error lists
 
 
+class Second(str):
+    """A text where its row has one already: of several columns it is a row of its own, to be counted."""
+
+    __slots__ = ()
+
+
 class Lines(Protocol):
     """Reads a file's lines from the beginning, as often as it is called."""
 

@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from regard.errors import CorpusError
 from regard.text.readers.packed import open_unpacked
-from regard.text.readers.rows import Choice, Lines, Row, Table
+from regard.text.readers.rows import Choice, Lines, Row, Second, Table
 
 BLOCK = 2**16  # bytes that are parsed at a time
 LONGEST = 2**20  # letters of a segment, and bytes of a tag or a comment
@@ -23,7 +23,7 @@ PEEKED = 1000  # units by which the languages of a file are known
 NATIVE = {"bpt", "ept", "it", "ph", "ut"}  # elements with codes of another format, which are no text
 GAP = "\0"  # where a code stood, which no XML text contains
 
-Unit = tuple[int, dict[str, str]]  # its line, and its texts by language
+Unit = tuple[int, dict[str, list[str]]]  # its line, and its texts by language
 
 
 def open_tmx(path: Path, lines: Lines, wanted: Choice | None) -> Table:
@@ -52,7 +52,11 @@ def open_tmx(path: Path, lines: Lines, wanted: Choice | None) -> Table:
             if other:
                 raise CorpusError(f"{path} line {number} has the language {other!r}, and the units before have "
                                   f"{listed}; say which to read with --keys")  # fmt: skip
-            yield number, [_text_in(texts, language) for language in chosen]
+            found = [_find(texts, language) for language in chosen]
+            yield number, [texts[language][0] if language else "" for language in found]
+            if sum(map(len, texts.values())) > len({*found} - {None}):
+                for place, text in _further(texts, chosen, found):
+                    yield number, [Second(text) if place == other else "" for other in range(len(found))]
 
     return Table(path, offered, rows, word="languages")
 
@@ -63,10 +67,18 @@ def _speaks(language: str, wanted: str) -> bool:
     return mine == other or mine.startswith(f"{other}-")
 
 
-def _text_in(texts: dict[str, str], wanted: str) -> str:
-    if wanted in texts:
-        return texts[wanted]
-    return next((text for language, text in texts.items() if _speaks(language, wanted)), "")
+def _find(texts: dict[str, list[str]], wanted: str) -> str | None:
+    """The language of a unit that is the wanted one."""
+    return wanted if wanted in texts else next((one for one in texts if _speaks(one, wanted)), None)
+
+
+def _further(texts: dict[str, list[str]], chosen: list[str], found: list[str | None]) -> Iterator[tuple[int, str]]:
+    """The texts of a unit in the chosen languages that are not the first, with the place of the language."""
+    for language, several in texts.items():
+        speaks = [place for place, one in enumerate(chosen) if one == language or _speaks(language, one)]
+        rest = several[1:] if language in found else several
+        yield from ((found.index(language) if language in found else speaks[0], text)
+                    for text in rest if speaks and text.strip())  # fmt: skip
 
 
 def _units(path: Path) -> Iterator[Unit]:
@@ -92,7 +104,7 @@ class _Parser:
         self._units: list[Unit] = []
         self._open: list[str] = []  # elements, from the outermost
         self._line, self._language = 0, ""
-        self._texts: dict[str, str] = {}
+        self._texts: dict[str, list[str]] = {}
         self._parts: list[str] | None = None  # of the segment that is being read
         self._letters = self._native = self._fed = 0
         self._expat = expat.ParserCreate()
@@ -152,7 +164,7 @@ class _Parser:
                 raise self._error("has a text without a language", "give its <tuv> the attribute xml:lang")
             text = re.sub(rf"(?<=\w){GAP}+(?=\w)", " ", "".join(self._parts)).replace(GAP, "")
             self._keep(self._language)
-            self._texts.setdefault(self._language, text)
+            self._texts.setdefault(self._language, []).append(text)
             self._parts = None
         elif name == "tuv":
             self._language = ""

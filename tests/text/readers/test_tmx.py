@@ -6,8 +6,12 @@ from hypothesis import strategies as st
 from limits import run_within
 from lxml import etree
 
+from regard.config import RunConfig
 from regard.errors import CorpusError
+from regard.families.translate.recipe import TRANSLATE
+from regard.text.check import check_pairs
 from regard.text.corpus import PairFiles, guess_languages, read_pairs
+from regard.text.running import TextFiles
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="de"/><body>\n'
 END = "</body></tmx>\n"
@@ -81,6 +85,32 @@ def test_missing_sides_are_left_out_and_counted(tmp_path):
     pairs, left_out = read_pairs(PairFiles.of(path))
     assert len(pairs) == 1 and left_out[0].count == 3 and left_out[0].example.endswith("line 5")
     assert guess_languages(PairFiles.of(path)) == ("de", "en")
+
+
+def test_further_texts_of_a_language_in_one_unit_are_counted(tmp_path):
+    side = '<tuv xml:lang="{}"><seg>{}</seg></tuv>'
+    several = "".join(side.format(*one) for one in (("de", "Nein."), ("en", "No."), ("en", "Nope."), ("en", "Nay.")))
+    path = write(tmp_path, UNIT + f"<tu>{several}</tu>\n" + unit(de="Nur hier.") + unit(de="Leer.", en="") + UNIT)
+    pairs, left_out = read_pairs(PairFiles.of(path))
+    assert [pair.target for pair in pairs] == ["Yes.", "No.", "Yes."]
+    assert [(one.reason[:6], one.count, one.unit) for one in left_out] == [("second", 2, "texts"), ("empty ", 2, None)]
+    assert left_out[0].example == f"{path} line 5" and left_out[1].example == f"{path} line 6"
+    examples = TRANSLATE.read(PairFiles.of(path), None, RunConfig()).examples
+    assert [one.target for one in examples.listed()] + [one.target for one in examples.valid] == ["No.", "Yes.", "Yes."]
+    assert examples.left_out == left_out == TRANSLATE.read(PairFiles.of(path), PairFiles.of(path), RunConfig()).left_out
+    found = check_pairs(PairFiles.of(path))
+    assert found.lines == 5 and found.findings["second"].count == 2 and found.findings["empty"].count == 2
+    assert found.findings["second"].examples[0] == {"file": "a.tmx", "line": 5, "text": "Nope."}
+    twice = write(tmp_path, UNIT + f"<tu>{side.format('de', 'Eins.') + side.format('de', 'Zwei.')}</tu>", name="b.tmx")
+    assert sorted(one.count for one in read_pairs(PairFiles.of(twice))[1]) == [1, 1]  # and none without a word
+    assert [*TextFiles.of(path, "en").texts()] == ["Yes.", "No.", "Nope.", "Nay.", "", "", "Yes."]  # of one language
+
+
+def test_varieties_of_a_chosen_language_are_counted_too(tmp_path):
+    path = write(tmp_path, unit(de="Ja.", en_US="Yes.", en_GB="Aye.", fr="Oui."))
+    for keys, count in ((("de", "en"), 1), (("en-GB", "en-US"), 0), (("en", "en-GB"), 0), (("fr", "de"), 0)):
+        pairs, left_out = read_pairs(PairFiles.of(path, keys=keys))
+        assert len(pairs) == 1 and sum(one.count for one in left_out) == count, keys
 
 
 def test_languages_are_chosen_and_varieties_belong_to_them(tmp_path):
