@@ -153,9 +153,8 @@ def work(run: Path, name: str, rank: str, count: str, rendezvous: str) -> None:
                 group.world.broadcast(Command.STEP)
                 return group.trainer.make_step().tokens
 
-            serve_updates(
-                update, [os.getpid(), *(p.pid for p in group._workers._processes)] if group._workers else [os.getpid()]
-            )
+            others = group._local._processes if group._local else []
+            serve_updates(update, [os.getpid(), *(other.pid for other in others)])
             group.close()
         return
     if int(count) > 1:
