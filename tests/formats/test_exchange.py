@@ -89,7 +89,7 @@ def test_an_export_that_is_not_right_is_not_written(folder, answerer_folder, tmp
     assert told.exit_code == 1 and f"{folder}: numbers in transformers differ by" in told.output
     assert list(tmp_path.iterdir()) == []
     told = run("export", answerer_folder, "--as", "huggingface", "--to", tmp_path / "b")
-    assert "those to translate, write, fill are exported" in told.output
+    assert "those to translate, write, fill, classify are exported" in told.output
 
 
 def test_training_goes_on_from_a_model_with_its_tokenizer(folder, pairs, tmp_path):

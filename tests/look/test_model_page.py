@@ -304,8 +304,10 @@ def test_a_weight_that_is_dragged_is_what_the_model_goes_on_with(visit, folder):
     page.keyboard.press("End")  # all attention to the first key
     page.wait_for_selector(".changes .chip")
     page.wait_for_selector(".softmax .chip")
-    shares = page.eval_on_selector_all(".softmax input", "all => all.map(one => Number(one.value))")
-    assert shares == [1] + [0] * (len(shares) - 1)
+    shares = "() => [...document.querySelectorAll('.softmax input')].map(one => Number(one.value))"
+    page.wait_for_function(f"() => {{ const all = ({shares})(); return all[0] === 1 }}")  # drawn again meanwhile
+    found = page.evaluate(shares)
+    assert found == [1] + [0] * (len(found) - 1)
 
 
 def test_a_hostile_address_is_left_out_and_said_so(visit, folder):

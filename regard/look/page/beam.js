@@ -56,12 +56,12 @@ regard.drawBeam = (beam, isWhole, room, point) => {
   const width = (starts.at(-1) ?? 0) + (wide.at(-1) ?? 0) + 8;
   const scale = Math.max(0.74, Math.min(1, room / width));
   const svg = regard.svg("svg", { viewBox: `0 0 ${width} ${height}`, width: Math.round(scale * width), height: Math.round(scale * height), class: "tree-of-beam", role: "group", "aria-label": "Beam search, step by step" });
-  const isMirrored = regard.isRightToLeft(regard.textOf(beam, regard.bestNode(beam))); // as the script runs
-  const at = new Map(places.map(({ index, column, row }) => [index, { x: isMirrored ? width - starts[column] - wide[column] : starts[column], y: 6 + tall * row, wide: wide[column] }]));
+  const isTurned = regard.isRightToLeft(regard.textOf(beam, regard.bestNode(beam))); // as the script runs
+  const at = new Map(places.map(({ index, column, row }) => [index, { x: isTurned ? width - starts[column] - wide[column] : starts[column], y: 6 + tall * row, wide: wide[column] }]));
   for (const { index } of places) {
-    const to = at.get(index), from = at.get(beam.nodes[index].parent) ?? { x: isMirrored ? width - 2 : 0, y: to?.y ?? 0, wide: 2 };
+    const to = at.get(index), from = at.get(beam.nodes[index].parent) ?? { x: isTurned ? width - 2 : 0, y: to?.y ?? 0, wide: 2 };
     if (!to) continue;
-    const [x, end] = isMirrored ? [from.x, to.x + to.wide] : [from.x + from.wide, to.x], y = from.y + 12, middle = (x + end) / 2;
+    const [x, end] = isTurned ? [from.x, to.x + to.wide] : [from.x + from.wide, to.x], y = from.y + 12, middle = (x + end) / 2;
     svg.append(regard.svg("path", { d: `M${x},${y} C${middle},${y} ${middle},${to.y + 12} ${end},${to.y + 12}`, fill: "none",
       class: best.has(index) ? "best" : beam.nodes[index].fate }));
   }
