@@ -7,6 +7,7 @@ for less (tested once), so nothing is lost.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from regard.machine import name_processor
 
+CAPACITY = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 EXACT = 1e-6  # relative difference from a product in double precision
 
 
@@ -34,7 +36,7 @@ def onednn_is_better() -> bool:
         return False
     generator = torch.Generator().manual_seed(0)
     a, b = (torch.randn(256, 256, generator=generator) for _ in range(2))
-    with products_by_onednn(True):
+    with products_by_onednn(True), _few_kept():
         found = (a @ b).double()
     true = a.double() @ b.double()
     return bool((found - true).norm() < EXACT * true.norm())
@@ -73,6 +75,20 @@ class _Apart(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         with products_by_onednn(False):
             return None, *torch.autograd.grad(ctx.output, ctx.inside, grad)
+
+
+@contextmanager
+def _few_kept() -> Iterator[None]:
+    """For the first product of a process: oneDNN keeps what it has generated for so many shapes. Those of batches
+    hardly ever return, and for a thousand of them, its default, it holds 300 MB.
+    """
+    before = os.environ.get(CAPACITY)
+    os.environ.setdefault(CAPACITY, "32")
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(CAPACITY, None)
 
 
 def _choose(is_onednn: bool) -> None:

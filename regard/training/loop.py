@@ -20,7 +20,7 @@ from regard.data.batch import Batch
 from regard.data.prefetch import Prefetcher
 from regard.device import derive_seed, is_out_of_memory
 from regard.errors import RunError
-from regard.machine import held_memory
+from regard.machine import held_memory, malloc_trim
 from regard.model.blocks import Block
 from regard.model.products import products_by_onednn
 from regard.training.checkpoint import flatten_optimizer
@@ -31,6 +31,7 @@ from regard.training.optim import learning_rate, make_optimizer, set_learning_ra
 
 RISE = 2.0  # a loss this many times that of the first step is worse than knowing nothing
 MOST_SKIPPED = 5  # steps in a row
+TRIM_EVERY = 50  # steps: oneDNN's buffers are of many sizes, and what lies free between them grows to hundreds of MB
 MOST_MICRO_BATCHES = 256  # of a batch that does not fit into memory
 
 
@@ -173,6 +174,8 @@ class Trainer(Generic[B]):
         if self.skipped >= MOST_SKIPPED and not is_rehearsal:  # at a learning rate of 0, nothing diverges
             raise self._diagnose(group, loss, norm, rate)
         self.is_stepping = False
+        if self.by_onednn and self.step % TRIM_EVERY == 0:
+            malloc_trim()
         seconds = time.perf_counter() - began
         return Progress(self.step, loss, rate, round(tokens), seconds, not is_good, self.micro_batches)
 
