@@ -253,6 +253,13 @@ TRAINING = [
         "{memory_mb[regard 2x1]} / {memory_mb[hf 1x2]} / {memory_mb[nn 1x2 in halves]} MB"),
     Row("the same, an earlier run", "train", "before workers were forked", "{ratio_hf:.2f}x, {ratio_nn:.2f}x"),
     Row("the same on an EPYC", "train", "earlier, on an AMD EPYC", "{ratio_hf:.2f}x, {ratio_nn:.2f}x"),
+    Row("on an EPYC with AVX-512, all optimizers fused", "train", "AMD EPYC with AVX-512",
+        "{ratio_hf:.2f}x and {ratio_nn:.2f}x ({ratio_hf_two_processes:.2f}x two processes of `MarianMTModel`, "
+        "{ratio_hf_by_onednn:.2f}x the same multiplied by oneDNN as ours); {share_of_sgemm_peak:.0%} of the peak",
+        "2.5x and 2.7x"),
+    Row("its memory: two workers / one with two threads / `MarianMTModel`, also in two processes", "train",
+        "AMD EPYC with AVX-512", "{memory_mb[regard 2x1]} / {memory_mb[regard 1x2]} / {memory_mb[hf 1x2]}, "
+        "{memory_mb[hf 2x1]} MB"),
     Row("two workers over one: 10,000 / 50,000 / 170,000 pairs", "scaling", "",
         lambda f: " / ".join(f"{ratio:.2f}x" for ratio in f["two_workers_over_one"].values())),
 ]  # fmt: skip

@@ -93,8 +93,8 @@ def bench(data: Path, turns: int, folder: Path) -> dict[str, Any]:
     speed = {name: statistics.median(row["speed"] for row in rows) for name, rows in found.items()}
     memory = {name: max(row["memory"] for row in rows) for name, rows in found.items()}
     best = {
-        kind: max((n for n in SIDES if n.startswith(kind) and SIDES[n][1] == 1), key=speed.__getitem__)
-        for kind in ("hf", "nn")
+        kind: max((n for n in SIDES if SIDES[n][0] == kind and SIDES[n][1] == 1), key=speed.__getitem__)
+        for kind in ("hf", "nn", "hf by oneDNN")
     }
 
     def ratio(other: str) -> float:
@@ -107,6 +107,7 @@ def bench(data: Path, turns: int, folder: Path) -> dict[str, Any]:
         "ratio_hf": ratio(best["hf"]),
         "ratio_nn": ratio(best["nn"]),
         "ratio_hf_two_processes": ratio("hf 2x1"),
+        "ratio_hf_by_onednn": ratio(best["hf by oneDNN"]),
         "ratio_workers_over_threads": ratio("regard 1x2"),
         "best_layout": best,
         "tokens_per_second": {name: round(value) for name, value in speed.items()},
