@@ -26,6 +26,7 @@ class _Chosen:
     """The library of the moment, in this process: torch's own choice, or oneDNN."""
 
     is_onednn = False
+    before = "none"  # fp32_precision as it was found
 
 
 @cache
@@ -92,9 +93,13 @@ def _few_kept() -> Iterator[None]:
 
 
 def _choose(is_onednn: bool) -> None:
-    if is_onednn != _Chosen.is_onednn:
-        _matmul().fp32_precision = "bf16" if is_onednn else "none"
-        _Chosen.is_onednn = is_onednn
+    if is_onednn == _Chosen.is_onednn:
+        return
+    library = _matmul()
+    if is_onednn:
+        _Chosen.before = library.fp32_precision
+    library.fp32_precision = "bf16" if is_onednn else _Chosen.before
+    _Chosen.is_onednn = is_onednn
 
 
 def _matmul() -> Any:

@@ -19,7 +19,7 @@ def setting() -> str:
 
 def gradients(by_onednn: bool, monkeypatch) -> list[torch.Tensor]:
     """Of a small translator with padding; fp32_precision stays as it is, so that only what surrounds it is compared."""
-    monkeypatch.setattr(products, "_matmul", type("Library", (), {}))
+    monkeypatch.setattr(products, "_matmul", type("Library", (), {"fp32_precision": "none"}))
     torch.manual_seed(0)
     shape = ModelConfig(vocab_size=300, layers=2, width=32, heads=4, ffn_width=64, kv_heads=2, dropout=0.1)
     model = EncoderDecoder(shape, pad_id=0)
@@ -38,7 +38,7 @@ def test_attention_that_is_kept_apart_has_the_same_gradients_bit_for_bit(monkeyp
 
 
 def test_the_setting_is_put_back_also_after_an_error():
-    before = setting()
+    torch.backends.mkldnn.matmul.fp32_precision = before = "ieee"  # as a user has set it
     try:
         with products.products_by_onednn(True):
             with products.products_by_onednn(False):
@@ -46,7 +46,8 @@ def test_the_setting_is_put_back_also_after_an_error():
             raise ValueError
     except ValueError:
         pass
-    assert setting() == before
+    after, torch.backends.mkldnn.matmul.fp32_precision = setting(), "none"
+    assert after == before
 
 
 def test_onednn_is_used_only_where_it_loses_nothing():
